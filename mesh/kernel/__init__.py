@@ -1,0 +1,1 @@
+"""Values and errors that depend on nothing but the standard library."""
