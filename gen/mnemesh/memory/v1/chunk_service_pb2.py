@@ -30,7 +30,7 @@ from mnemesh.memory.v1 import chunk_pb2 as mnemesh_dot_memory_dot_v1_dot_chunk__
 from mnemesh.memory.v1 import recall_service_pb2 as mnemesh_dot_memory_dot_v1_dot_recall__service__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n%mnemesh/memory/v1/chunk_service.proto\x12\x11mnemesh.memory.v1\x1a\x1b\x62uf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a%mnemesh/common/v1/authorization.proto\x1a\x1dmnemesh/memory/v1/chunk.proto\x1a&mnemesh/memory/v1/recall_service.proto\"\xc5\x02\n\x13IngestDialogRequest\x12\x33\n\ndialog_key\x18\x01 \x01(\tB\x1f\xbaH\x1cr\x17\x18\x80\x01\x32\x12^[A-Za-z0-9._:-]+$\xd8\x01\x01\x12\x1e\n\tavatar_id\x18\x02 \x01(\tB\x0b\xbaH\x08r\x03\xb0\x01\x01\xd8\x01\x01\x12?\n\x08messages\x18\x03 \x03(\x0b\x32 .mnemesh.memory.v1.DialogMessageB\x0b\xbaH\x08\x92\x01\x05\x08\x01\x10\xf4\x03\x12\x1f\n\nrequest_id\x18\x04 \x01(\tB\x0b\xbaH\x08r\x03\xb0\x01\x01\xd8\x01\x01:w\xbaHt\x1ar\n\x19messages.source_id.unique\x12)messages: a source_id may occur only once\x1a*this.messages.map(m, m.source_id).unique()\"\x86\x02\n\x14IngestDialogResponse\x12\x12\n\ndialog_key\x18\x01 \x01(\t\x12\x10\n\x08inserted\x18\x02 \x01(\x05\x12\x0f\n\x07updated\x18\x03 \x01(\x05\x12\x11\n\tunchanged\x18\x04 \x01(\x05\x12\x14\n\x0ctotal_chunks\x18\x05 \x01(\x05\x12\x45\n\x07sources\x18\x06 \x03(\x0b\x32\x34.mnemesh.memory.v1.IngestDialogResponse.SourcesEntry\x12\x17\n\x0fpending_vectors\x18\x07 \x01(\x05\x1a.\n\x0cSourcesEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\x05:\x02\x38\x01\"\x8c\x03\n\x13SearchChunksRequest\x12\x19\n\x05query\x18\x01 \x01(\tB\n\xbaH\x07r\x05\x10\x01\x18\xa0\x1f\x12\x33\n\ndialog_key\x18\x02 \x01(\tB\x1f\xbaH\x1cr\x17\x18\x80\x01\x32\x12^[A-Za-z0-9._:-]+$\xd8\x01\x01\x12\x1e\n\tavatar_id\x18\x03 \x01(\tB\x0b\xbaH\x08r\x03\xb0\x01\x01\xd8\x01\x01\x12\x44\n\x07sources\x18\x04 \x03(\x0e\x32\x1e.mnemesh.memory.v1.ChunkSourceB\x13\xbaH\x10\x92\x01\r\x10\x05\x18\x01\"\x07\x82\x01\x04\x10\x01 \x00\x12\x33\n\x0fsent_after_time\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x34\n\x10sent_before_time\x18\x06 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x18\n\x05limit\x18\x07 \x01(\x05\x42\t\xbaH\x06\x1a\x04\x18\x32(\x00\x12:\n\x07ranking\x18\x08 \x01(\x0e\x32\x1f.mnemesh.memory.v1.ChunkRankingB\x08\xbaH\x05\x82\x01\x02\x10\x01\"x\n\x14SearchChunksResponse\x12.\n\x07results\x18\x01 \x03(\x0b\x32\x1d.mnemesh.memory.v1.FoundChunk\x12\x30\n\x08\x64\x65graded\x18\x02 \x03(\x0b\x32\x1e.mnemesh.memory.v1.DegradedArm\"h\n\nFoundChunk\x12\'\n\x05\x63hunk\x18\x01 \x01(\x0b\x32\x18.mnemesh.memory.v1.Chunk\x12\r\n\x05score\x18\x02 \x01(\x01\x12\x13\n\x0bmatch_score\x18\x03 \x01(\x01\x12\r\n\x05\x62oost\x18\x04 \x01(\x01\x32\xbb\x02\n\x0c\x43hunkService\x12\x94\x01\n\x0cIngestDialog\x12&.mnemesh.memory.v1.IngestDialogRequest\x1a\'.mnemesh.memory.v1.IngestDialogResponse\"3\xaa\xbb\x18\x0cmemory.write\x82\xd3\xe4\x93\x02\x1d\"\x18/v1/memory/chunks:ingest:\x01*\x12\x93\x01\n\x0cSearchChunks\x12&.mnemesh.memory.v1.SearchChunksRequest\x1a\'.mnemesh.memory.v1.SearchChunksResponse\"2\xaa\xbb\x18\x0bmemory.read\x82\xd3\xe4\x93\x02\x1d\"\x18/v1/memory/chunks:search:\x01*b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n%mnemesh/memory/v1/chunk_service.proto\x12\x11mnemesh.memory.v1\x1a\x1b\x62uf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a%mnemesh/common/v1/authorization.proto\x1a\x1dmnemesh/memory/v1/chunk.proto\x1a&mnemesh/memory/v1/recall_service.proto\"\xaf\x02\n\x13IngestDialogRequest\x12\x33\n\ndialog_key\x18\x01 \x01(\tB\x1f\xbaH\x1cr\x17\x18\x80\x01\x32\x12^[A-Za-z0-9._:-]+$\xd8\x01\x01\x12\x1e\n\tavatar_id\x18\x02 \x01(\tB\x0b\xbaH\x08r\x03\xb0\x01\x01\xd8\x01\x01\x12\xa1\x01\n\x08messages\x18\x03 \x03(\x0b\x32 .mnemesh.memory.v1.DialogMessageBm\xbaHj\x92\x01\x05\x08\x01\x10\xf4\x03\xba\x01_\n\x19messages.source_id.unique\x12\x1f\x61 source_id may occur only once\x1a!this.map(m, m.source_id).unique()\x12\x1f\n\nrequest_id\x18\x04 \x01(\tB\x0b\xbaH\x08r\x03\xb0\x01\x01\xd8\x01\x01\"\x86\x02\n\x14IngestDialogResponse\x12\x12\n\ndialog_key\x18\x01 \x01(\t\x12\x10\n\x08inserted\x18\x02 \x01(\x05\x12\x0f\n\x07updated\x18\x03 \x01(\x05\x12\x11\n\tunchanged\x18\x04 \x01(\x05\x12\x14\n\x0ctotal_chunks\x18\x05 \x01(\x05\x12\x45\n\x07sources\x18\x06 \x03(\x0b\x32\x34.mnemesh.memory.v1.IngestDialogResponse.SourcesEntry\x12\x17\n\x0fpending_vectors\x18\x07 \x01(\x05\x1a.\n\x0cSourcesEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\x05:\x02\x38\x01\"\x8c\x03\n\x13SearchChunksRequest\x12\x19\n\x05query\x18\x01 \x01(\tB\n\xbaH\x07r\x05\x10\x01\x18\xa0\x1f\x12\x33\n\ndialog_key\x18\x02 \x01(\tB\x1f\xbaH\x1cr\x17\x18\x80\x01\x32\x12^[A-Za-z0-9._:-]+$\xd8\x01\x01\x12\x1e\n\tavatar_id\x18\x03 \x01(\tB\x0b\xbaH\x08r\x03\xb0\x01\x01\xd8\x01\x01\x12\x44\n\x07sources\x18\x04 \x03(\x0e\x32\x1e.mnemesh.memory.v1.ChunkSourceB\x13\xbaH\x10\x92\x01\r\x10\x05\x18\x01\"\x07\x82\x01\x04\x10\x01 \x00\x12\x33\n\x0fsent_after_time\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x34\n\x10sent_before_time\x18\x06 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x18\n\x05limit\x18\x07 \x01(\x05\x42\t\xbaH\x06\x1a\x04\x18\x32(\x00\x12:\n\x07ranking\x18\x08 \x01(\x0e\x32\x1f.mnemesh.memory.v1.ChunkRankingB\x08\xbaH\x05\x82\x01\x02\x10\x01\"x\n\x14SearchChunksResponse\x12.\n\x07results\x18\x01 \x03(\x0b\x32\x1d.mnemesh.memory.v1.FoundChunk\x12\x30\n\x08\x64\x65graded\x18\x02 \x03(\x0b\x32\x1e.mnemesh.memory.v1.DegradedArm\"h\n\nFoundChunk\x12\'\n\x05\x63hunk\x18\x01 \x01(\x0b\x32\x18.mnemesh.memory.v1.Chunk\x12\r\n\x05score\x18\x02 \x01(\x01\x12\x13\n\x0bmatch_score\x18\x03 \x01(\x01\x12\r\n\x05\x62oost\x18\x04 \x01(\x01\x32\xbb\x02\n\x0c\x43hunkService\x12\x94\x01\n\x0cIngestDialog\x12&.mnemesh.memory.v1.IngestDialogRequest\x1a\'.mnemesh.memory.v1.IngestDialogResponse\"3\xaa\xbb\x18\x0cmemory.write\x82\xd3\xe4\x93\x02\x1d\"\x18/v1/memory/chunks:ingest:\x01*\x12\x93\x01\n\x0cSearchChunks\x12&.mnemesh.memory.v1.SearchChunksRequest\x1a\'.mnemesh.memory.v1.SearchChunksResponse\"2\xaa\xbb\x18\x0bmemory.read\x82\xd3\xe4\x93\x02\x1d\"\x18/v1/memory/chunks:search:\x01*b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -42,11 +42,9 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_INGESTDIALOGREQUEST'].fields_by_name['avatar_id']._loaded_options = None
   _globals['_INGESTDIALOGREQUEST'].fields_by_name['avatar_id']._serialized_options = b'\272H\010r\003\260\001\001\330\001\001'
   _globals['_INGESTDIALOGREQUEST'].fields_by_name['messages']._loaded_options = None
-  _globals['_INGESTDIALOGREQUEST'].fields_by_name['messages']._serialized_options = b'\272H\010\222\001\005\010\001\020\364\003'
+  _globals['_INGESTDIALOGREQUEST'].fields_by_name['messages']._serialized_options = b'\272Hj\222\001\005\010\001\020\364\003\272\001_\n\031messages.source_id.unique\022\037a source_id may occur only once\032!this.map(m, m.source_id).unique()'
   _globals['_INGESTDIALOGREQUEST'].fields_by_name['request_id']._loaded_options = None
   _globals['_INGESTDIALOGREQUEST'].fields_by_name['request_id']._serialized_options = b'\272H\010r\003\260\001\001\330\001\001'
-  _globals['_INGESTDIALOGREQUEST']._loaded_options = None
-  _globals['_INGESTDIALOGREQUEST']._serialized_options = b'\272Ht\032r\n\031messages.source_id.unique\022)messages: a source_id may occur only once\032*this.messages.map(m, m.source_id).unique()'
   _globals['_INGESTDIALOGRESPONSE_SOURCESENTRY']._loaded_options = None
   _globals['_INGESTDIALOGRESPONSE_SOURCESENTRY']._serialized_options = b'8\001'
   _globals['_SEARCHCHUNKSREQUEST'].fields_by_name['query']._loaded_options = None
@@ -66,17 +64,17 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_CHUNKSERVICE'].methods_by_name['SearchChunks']._loaded_options = None
   _globals['_CHUNKSERVICE'].methods_by_name['SearchChunks']._serialized_options = b'\252\273\030\013memory.read\202\323\344\223\002\035\"\030/v1/memory/chunks:search:\001*'
   _globals['_INGESTDIALOGREQUEST']._serialized_start=263
-  _globals['_INGESTDIALOGREQUEST']._serialized_end=588
-  _globals['_INGESTDIALOGRESPONSE']._serialized_start=591
-  _globals['_INGESTDIALOGRESPONSE']._serialized_end=853
-  _globals['_INGESTDIALOGRESPONSE_SOURCESENTRY']._serialized_start=807
-  _globals['_INGESTDIALOGRESPONSE_SOURCESENTRY']._serialized_end=853
-  _globals['_SEARCHCHUNKSREQUEST']._serialized_start=856
-  _globals['_SEARCHCHUNKSREQUEST']._serialized_end=1252
-  _globals['_SEARCHCHUNKSRESPONSE']._serialized_start=1254
-  _globals['_SEARCHCHUNKSRESPONSE']._serialized_end=1374
-  _globals['_FOUNDCHUNK']._serialized_start=1376
-  _globals['_FOUNDCHUNK']._serialized_end=1480
-  _globals['_CHUNKSERVICE']._serialized_start=1483
-  _globals['_CHUNKSERVICE']._serialized_end=1798
+  _globals['_INGESTDIALOGREQUEST']._serialized_end=566
+  _globals['_INGESTDIALOGRESPONSE']._serialized_start=569
+  _globals['_INGESTDIALOGRESPONSE']._serialized_end=831
+  _globals['_INGESTDIALOGRESPONSE_SOURCESENTRY']._serialized_start=785
+  _globals['_INGESTDIALOGRESPONSE_SOURCESENTRY']._serialized_end=831
+  _globals['_SEARCHCHUNKSREQUEST']._serialized_start=834
+  _globals['_SEARCHCHUNKSREQUEST']._serialized_end=1230
+  _globals['_SEARCHCHUNKSRESPONSE']._serialized_start=1232
+  _globals['_SEARCHCHUNKSRESPONSE']._serialized_end=1352
+  _globals['_FOUNDCHUNK']._serialized_start=1354
+  _globals['_FOUNDCHUNK']._serialized_end=1458
+  _globals['_CHUNKSERVICE']._serialized_start=1461
+  _globals['_CHUNKSERVICE']._serialized_end=1776
 # @@protoc_insertion_point(module_scope)

@@ -74,9 +74,7 @@ class RecallRequest(_message.Message):
     explain: _builtins.bool
     """True to return each result's parts."""
     exclude_session: _builtins.str
-    """Chunks of this session that are newer than this sequence are left out, because the prompt's history holds them;
-    used by the engine.
-    """
+    """Chunks of this session are left out, because the prompt's history holds them; used by the engine."""
     @_builtins.property
     def kinds(self) -> _containers.RepeatedScalarFieldContainer[Global___RecallKind.ValueType]:
         """What to recall; empty means everything."""
