@@ -1,7 +1,7 @@
 """The errors that domain code, repositories and adapters raise.
 
 One class per canonical gRPC code that we use, so that the transport needs one table to answer. The *reason* is the
-machine-readable half (an `ErrorReason` of `mnemesh/common/v1/error_reason.proto`), the message is written for the caller.
+machine-readable half (`ErrorReason` in `mnemesh/common/v1/error_reason.proto`), the message is written for the caller.
 What a driver, a file system or an upstream said belongs in `__cause__`, which the log sees and the caller never does.
 """
 

@@ -1,7 +1,7 @@
 """Page tokens: opaque to the caller, a keyset position inside, bound to the query that made them.
 
-A token holds the position (the sort key of the last row returned) and a digest of everything else in the request and of
-the caller. A token used with another request or by another caller is refused, as AIP-158 asks. Nothing in it is a secret
+A token holds the position (the sort key of the last row returned) and a digest of everything else in the request and
+of the caller. A token used with another request or by another caller is refused, as AIP-158 asks. Nothing in it is a secret
 and it grants nothing: every query filters on tenant and user whatever the token says.
 """
 
@@ -53,7 +53,7 @@ def decode_token(token: str, *bound_to: str) -> list[str | int]:
         parts = json.loads(base64.b64decode(padded.encode("ascii"), altchars=b"-_", validate=True))
     except (ValueError, UnicodeError):
         raise _invalid() from None
-    if not isinstance(parts, list) or len(parts) < 2 or parts[0] != _digest(bound_to):  # noqa: PLR2004 - digest + key
+    if not isinstance(parts, list) or len(parts) < 2 or parts[0] != _digest(bound_to):
         raise _invalid()
     position = parts[1:]
     if not all(isinstance(part, str | int) for part in position):
