@@ -1,8 +1,8 @@
 """Page tokens: opaque to the caller, a keyset position inside, bound to the query that made them.
 
 A token holds the position (the sort key of the last row returned) and a digest of everything else in the request and
-of the caller. A token used with another request or by another caller is refused, as AIP-158 asks. Nothing in it is a secret
-and it grants nothing: every query filters on tenant and user whatever the token says.
+of the caller. A token used with another request or by another caller is refused, as AIP-158 asks. Nothing in it is a
+secret and it grants nothing: every query filters on tenant and user whatever the token says.
 """
 
 from __future__ import annotations
