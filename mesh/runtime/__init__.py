@@ -1,0 +1,1 @@
+"""How a server process starts, reads its settings, and stops."""
