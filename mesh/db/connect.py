@@ -1,0 +1,99 @@
+"""One connection to PostgreSQL: how it is opened, what it knows of vectors, and whether it still lives."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import select
+from typing import Any, TypeAlias
+
+import psycopg
+from pgvector.psycopg.halfvec import register_halfvec_info
+from pgvector.psycopg.vector import register_vector_info
+from psycopg.conninfo import conninfo_to_dict
+from psycopg.pq import ConnStatus, TransactionStatus
+from psycopg.types import TypeInfo
+
+from mesh.db.errors import unavailable
+from mesh.db.queries import load
+from mesh.db.settings import DatabaseSettings
+from mesh.kernel.errors import FailedPrecondition
+from mesh.kernel.reasons import Reason
+
+Connection: TypeAlias = psycopg.AsyncConnection[Any]
+
+PREPARE_THRESHOLD = 5
+"""Runs of one statement on a connection before it is prepared. Source: psycopg's default."""
+
+_KEEPALIVE = {
+    "keepalives": 1,
+    "keepalives_idle": 30,
+    "keepalives_interval": 10,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 30_000,
+}
+"""A peer that is gone without a word is noticed within a minute. Source: libpq, section on connection parameters."""
+
+_VECTOR_TYPES = load(__name__, "connect.sql").get("vector_types")
+_REGISTER = {"vector": register_vector_info, "halfvec": register_halfvec_info}
+
+_log = logging.getLogger(__name__)
+
+
+async def connect(settings: DatabaseSettings, application_name: str) -> Connection:
+    """Open an autocommit connection that reads and writes `Vector`, `HalfVector` and arrays of numpy.
+
+    Raises:
+        Unavailable: the database cannot be reached, or refuses the role, within `connect_timeout_s`.
+        FailedPrecondition: the URL cannot be read.
+    """
+    options = _options(settings, application_name)
+    connection: Connection | None = None
+    try:
+        async with asyncio.timeout(settings.connect_timeout_s):
+            connection = await psycopg.AsyncConnection.connect(
+                autocommit=True,
+                prepare_threshold=PREPARE_THRESHOLD if settings.prepared_statements else None,
+                **options,
+            )
+            await _register_vectors(connection)
+    except BaseException as exc:
+        if connection is not None:
+            await connection.close()
+        if isinstance(exc, psycopg.Error | TimeoutError | OSError):
+            _log.warning("cannot connect to the database: %s", exc)
+            raise unavailable(exc) from exc
+        raise
+    return connection
+
+
+def is_alive(connection: Connection) -> bool:
+    """Tell whether an idle connection can be used, without asking the server.
+
+    An idle connection has nothing to read. When its socket is readable, the server has said goodbye or hung up.
+    """
+    pgconn = connection.pgconn
+    if pgconn.status != ConnStatus.OK or pgconn.transaction_status != TransactionStatus.IDLE:
+        return False
+    poll = select.poll()
+    poll.register(pgconn.socket, select.POLLIN)
+    return not poll.poll(0)
+
+
+def _options(settings: DatabaseSettings, application_name: str) -> dict[str, Any]:
+    try:
+        from_url = conninfo_to_dict(settings.url)
+    except psycopg.ProgrammingError as exc:
+        # The driver's text repeats the URL, password included: it must not become this error's cause.
+        del exc
+        raise FailedPrecondition(
+            Reason.CONFIGURATION_INVALID, "The database URL cannot be read; it must look like postgresql://…"
+        ) from None
+    defaults = {**_KEEPALIVE, "application_name": application_name, "client_encoding": "UTF8"}
+    return {**defaults, **from_url, "connect_timeout": settings.connect_timeout_s}
+
+
+async def _register_vectors(connection: Connection) -> None:
+    cursor = await connection.execute(_VECTOR_TYPES.encoded)
+    for name, oid, array_oid in await cursor.fetchall():
+        _REGISTER[name](connection, TypeInfo(name, oid, array_oid))

@@ -1,0 +1,46 @@
+"""What a server must know to reach its database.
+
+Every wait that the pool can cause has a bound here, so that no request can hang on the database alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class DatabaseSettings:
+    """How one server reaches PostgreSQL.
+
+    Args:
+        url: `postgresql://` URL or libpq connection string of the runtime role.
+        pool_min: connections opened at start; fewer are kept while the database is away.
+        pool_max: most connections of this process.
+        acquire_timeout_s: longest wait for a free connection.
+        max_waiting: callers that may wait at once; the next one is refused immediately.
+        statement_timeout_s: longest run of one statement; set in each transaction, so it holds behind a pooler.
+        prepared_statements: False behind a transaction pooler, which mixes up the statements that clients prepare.
+        connect_timeout_s: longest time to reach the database, name resolution and authentication included.
+        idle_timeout_s: a connection unused for longer is closed when the pool is next used.
+        max_lifetime_s: a connection older than this is replaced, so that load follows changes behind a proxy.
+    """
+
+    url: str = field(repr=False)
+    pool_min: int = 0
+    pool_max: int = 10
+    acquire_timeout_s: float = 2.0
+    max_waiting: int = 40
+    statement_timeout_s: float = 10.0
+    prepared_statements: bool = True
+    connect_timeout_s: int = 5
+    idle_timeout_s: float = 300.0
+    max_lifetime_s: float = 3600.0
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.pool_min <= self.pool_max or self.pool_max < 1:
+            raise ValueError("pool_min and pool_max must satisfy 0 <= pool_min <= pool_max and pool_max >= 1")
+        if self.max_waiting < 0:
+            raise ValueError("max_waiting must not be negative")
+        bounds = (self.acquire_timeout_s, self.statement_timeout_s, self.connect_timeout_s)
+        if min(bounds) <= 0:
+            raise ValueError("acquire_timeout_s, statement_timeout_s and connect_timeout_s must be positive")

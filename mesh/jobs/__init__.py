@@ -1,0 +1,1 @@
+"""Durable work: an outbox written with the data, a relay that delivers it, leases and periodic sweeps."""

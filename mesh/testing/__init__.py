@@ -1,0 +1,1 @@
+"""Fixtures and doubles for tests. Nothing else imports this package."""
