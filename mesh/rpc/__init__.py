@@ -1,0 +1,1 @@
+"""gRPC as every server and client of the mesh speaks it."""

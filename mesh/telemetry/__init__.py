@@ -1,0 +1,1 @@
+"""Logs, traces, metrics, and the watchdog of the event loop."""
