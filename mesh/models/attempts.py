@@ -9,75 +9,35 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
-from mesh.kernel.errors import ErrorDetails, MeshError, ResourceExhausted, Unavailable
+from mesh.kernel.errors import DeadlineExceeded, MeshError
 from mesh.kernel.reasons import Reason
 
 T = TypeVar("T")
-
-DEFAULT_RETRY_AFTER = timedelta(seconds=10)
-"""What a rate-limited caller is told when the provider named no time."""
-
-_FAULT_TEXT_LIMIT = 500
-_HTTP_REQUEST_TIMEOUT = 408
-_HTTP_TOO_MANY_REQUESTS = 429
-_HTTP_SERVER_ERRORS = range(500, 600)
-
-
-class ProviderFault(Exception):
-    """What a provider or its library said, credentials removed: the `__cause__` of our error, for the log only."""
 
 
 class Failure(Exception):
     """One failed attempt.
 
     Args:
-        error: what the caller gets when the attempt is not repeated; its `details.retry_after` is the provider's wait.
+        error: what the caller gets when the attempt is not repeated.
         retryable: whether the same request may succeed in a moment.
         billed: whether the provider may have read the prompt; False for a refused connection or an error status.
+        asked_wait: how long the provider asked to wait; None when it did not.
     """
 
-    def __init__(self, error: MeshError, *, retryable: bool, billed: bool = True) -> None:
+    def __init__(
+        self, error: MeshError, retryable: bool, *, billed: bool = True, asked_wait: timedelta | None = None
+    ) -> None:
         super().__init__(error.message)
         self.error = error
         self.retryable = retryable
         self.billed = billed
-
-
-def fault(cause: BaseException, secrets: Iterable[str]) -> ProviderFault:
-    """Return the loggable form of a library's error: its type and text, shortened, without the given secrets."""
-    text = f"{type(cause).__name__}: {cause}"
-    for secret in secrets:
-        if secret:
-            text = text.replace(secret, "[redacted]")
-    return ProviderFault(text[:_FAULT_TEXT_LIMIT])
-
-
-def caused(error: MeshError, cause: BaseException, secrets: Iterable[str] = ()) -> MeshError:
-    """Return the error with the loggable form of what caused it."""
-    error.__cause__ = fault(cause, secrets)
-    return error
-
-
-def rate_limited(retry_after: timedelta | None, *, retryable: bool = True) -> Failure:
-    """Return the failure for a provider's rate limit; a used-up quota is not retryable."""
-    details = ErrorDetails(retry_after=retry_after or DEFAULT_RETRY_AFTER)
-    error = ResourceExhausted(Reason.MODEL_RATE_LIMITED, "the model provider limits the rate of requests", details)
-    return Failure(error, retryable=retryable, billed=False)
-
-
-def output_invalid(message: str, *, retryable: bool = True) -> Failure:
-    """Return the failure for an answer that is not what was asked for."""
-    return Failure(Unavailable(Reason.MODEL_OUTPUT_INVALID, message), retryable=retryable)
-
-
-def is_transient(status: int) -> bool:
-    """Tell whether an HTTP status is worth another attempt: 408, 429 and every 5xx."""
-    return status in (_HTTP_REQUEST_TIMEOUT, _HTTP_TOO_MANY_REQUESTS) or status in _HTTP_SERVER_ERRORS
+        self.asked_wait = asked_wait
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,8 +104,8 @@ class Retries:
             return None
         bound_s = min(self._policy.max_delay_s, self._policy.base_delay_s * 2 ** (attempt - 1))
         jitter_s = random.uniform(0.0, bound_s)  # noqa: S311 - spreads load, guards nothing
-        asked = _asked_delay_s(failure)
-        return None if asked > self._policy.max_delay_s else asked + jitter_s
+        asked_s = failure.asked_wait.total_seconds() if failure.asked_wait else 0.0
+        return None if asked_s > self._policy.max_delay_s else asked_s + jitter_s
 
     async def call(self, once: Callable[[int], Awaitable[T]]) -> T:
         """Run an operation until it succeeds or may not be repeated.
@@ -171,7 +131,33 @@ class Retries:
             await asyncio.sleep(wait_s)
 
 
-def _asked_delay_s(failure: Failure) -> float:
-    """Return the seconds that the provider asked to wait; 0 when it named none."""
-    after = failure.error.details.retry_after
-    return 0.0 if after is None or after is DEFAULT_RETRY_AFTER else after.total_seconds()
+Explain: TypeAlias = Callable[[Exception], Failure | None]
+"""What an error of a provider's library means; None when it is not one of the library's."""
+
+
+async def bounded(call: Awaitable[T], timeout_s: float, explain: Explain, silent: MeshError | None = None) -> T:
+    """Await one call of a provider's library.
+
+    Args:
+        call: the call; it is cancelled when the time is over.
+        timeout_s: the most time for it.
+        explain: maps the library's errors.
+        silent: what a call without an answer raises; MODEL_STALLED when None.
+
+    Raises:
+        Failure: the call failed, or the time was over.
+    """
+    scope = asyncio.timeout(timeout_s)
+    try:
+        async with scope:
+            return await call
+    except Failure:
+        raise
+    except Exception as error:
+        if isinstance(error, TimeoutError) and scope.expired():
+            message = f"the model did not answer within {timeout_s:g} s"
+            raise Failure(silent or DeadlineExceeded(Reason.MODEL_STALLED, message), retryable=False) from None
+        failure = explain(error)
+        if failure is None:
+            raise
+        raise failure from None

@@ -12,9 +12,10 @@ from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Literal, Protocol, TypeAlias
 
-from mesh.kernel.errors import DeadlineExceeded, FailedPrecondition, Unavailable
+from mesh.kernel.errors import DeadlineExceeded, Unavailable
 from mesh.kernel.reasons import Reason
-from mesh.models.attempts import Failure, Retries, output_invalid
+from mesh.models.attempts import Failure, Retries
+from mesh.models.faults import output_invalid, refused
 from mesh.models.protocols import Finish, ModelEvent, ModelRequest, TextDelta, UsageReport
 from mesh.models.usage import estimate_input_tokens, estimate_tokens
 
@@ -166,8 +167,7 @@ class _Attempt:
             error = Unavailable(Reason.MODEL_UNAVAILABLE, "the model provider cut the answer off")
             raise Failure(error, retryable=True)
         if self._ending == "refused":
-            message = "the model provider refused to answer for safety reasons"
-            raise Failure(FailedPrecondition(Reason.MODEL_REFUSED, message), retryable=False)
+            raise refused()
         if not self._parts:
             raise output_invalid("the model gave an empty answer", retryable=self._ending != "length")
 

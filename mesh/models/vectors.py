@@ -5,14 +5,15 @@ A vector that is not checked here is compared for years; a wrong one fails its b
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mesh.kernel.errors import FailedPrecondition, invalid_field
 from mesh.kernel.reasons import Reason
-from mesh.models.attempts import Failure, output_invalid
+from mesh.models.attempts import Failure
+from mesh.models.faults import output_invalid
 from mesh.models.protocols import EMBEDDING_DIMENSIONS, Vectors
 
 PROVIDER_BATCH = 32
@@ -79,3 +80,14 @@ def _matrix(rows: Sequence[Sequence[float]]) -> NDArray[np.float32]:
     except (TypeError, ValueError):
         raise output_invalid("the embedding provider answered with vectors that are not numbers") from None
     return matrix.reshape(len(rows), -1) if len(rows) else np.zeros((0, EMBEDDING_DIMENSIONS), np.float32)
+
+
+def batches(texts: list[str], size: int = PROVIDER_BATCH) -> Iterator[list[str]]:
+    """Yield the texts in order, `size` at a time."""
+    for start in range(0, len(texts), size):
+        yield texts[start : start + size]
+
+
+def joined(parts: Sequence[Vectors]) -> Vectors:
+    """Return the rows of all parts, in order; `[0, 768]` for none."""
+    return np.concatenate(parts) if parts else np.zeros((0, EMBEDDING_DIMENSIONS), np.float32)
