@@ -1,0 +1,1 @@
+"""The engine: an append-only log of what was said, and the turns that add to it."""

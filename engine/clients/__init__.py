@@ -1,0 +1,1 @@
+"""The other servers, as the use cases know them."""

@@ -1,0 +1,1 @@
+"""What a turn is and how it may change, as plain values and pure functions."""

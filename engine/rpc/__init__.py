@@ -1,0 +1,1 @@
+"""The gRPC surface: protobuf messages to domain values and back."""
