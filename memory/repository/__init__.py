@@ -1,0 +1,1 @@
+"""SQL of the schema `memory`: one module and one file of named queries a noun."""

@@ -1,0 +1,1 @@
+"""The gRPC face: messages in, use cases called, messages out."""
