@@ -8,7 +8,8 @@ than a second and needs the extra `gemini`, so only `mesh.models.factory` import
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Mapping, Sequence
-from contextlib import aclosing
+from contextlib import AsyncExitStack, aclosing
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, cast
@@ -41,6 +42,8 @@ _REFUSALS = frozenset({
 })  # fmt: skip
 _ENDINGS: Mapping[str, Ending] = {"STOP": "stop", "MAX_TOKENS": "length"}
 _UNKNOWN_STATUS = 500
+_GOOGLE = "https://generativelanguage.googleapis.com/"
+_OPENED: ContextVar[list[httpx2.Response] | None] = ContextVar("opened_responses", default=None)
 _ODD_REPLY = (ValueError, TypeError, KeyError, AttributeError, IndexError)
 """What the library raises on a reply whose JSON or shape it does not expect."""
 
@@ -74,7 +77,8 @@ class GeminiModel:
     def __init__(self, name: str, options: GeminiOptions) -> None:
         self.name = name
         self._options = options
-        self._client = _client(options)
+        self._http = _http()
+        self._client = _client(options, self._http)
         self._errors = Provider(PROVIDER, (options.api_key,))
         self._retries = Retries(options.retry)
 
@@ -99,9 +103,17 @@ class GeminiModel:
         stream = await self._client.aio.models.generate_content_stream(
             model=self.name, contents=_contents(request), config=_config(request)
         )
-        async with aclosing(cast("AsyncGenerator[types.GenerateContentResponse, None]", stream)) as responses:
+        responses = cast("AsyncGenerator[types.GenerateContentResponse, None]", stream)
+        opened: list[httpx2.Response] = []
+        async with AsyncExitStack() as cleanup:
+            cleanup.push_async_callback(_close_all, opened)
+            await cleanup.enter_async_context(aclosing(responses))
+            first = await _first(responses, opened)
+            if first is None:
+                return
+            yield _chunk(first)
             async for response in responses:
-                yield Chunk(_text(response), _tokens(response), _ending(response))
+                yield _chunk(response)
 
     async def ask(self, question: Question) -> Reply:
         """Return the reply to one question."""
@@ -123,7 +135,7 @@ class GeminiModel:
 
     async def close(self) -> None:
         """Release connections."""
-        await self._client.aio.aclose()
+        await self._http.aclose()
 
 
 class GeminiEmbedder:
@@ -132,7 +144,8 @@ class GeminiEmbedder:
     def __init__(self, name: str, options: GeminiOptions) -> None:
         self.space = EmbeddingSpace(PROVIDER, name)
         self._options = options
-        self._client = _client(options)
+        self._http = _http()
+        self._client = _client(options, self._http)
         self._errors = Provider(PROVIDER, (options.api_key,), Reason.EMBEDDER_UNAVAILABLE)
         self._retries = Retries(options.retry)
 
@@ -148,7 +161,7 @@ class GeminiEmbedder:
 
     async def close(self) -> None:
         """Release connections."""
-        await self._client.aio.aclose()
+        await self._http.aclose()
 
     async def _embed(self, texts: list[str], task: str) -> Vectors:
         silent = Unavailable(Reason.EMBEDDER_UNAVAILABLE, "the embedding provider did not answer in time")
@@ -169,10 +182,45 @@ class GeminiEmbedder:
         return _failure(self._errors, error)
 
 
-def _client(options: GeminiOptions) -> genai.Client:
-    """Return a client that takes nothing from the environment: no other key, no other endpoint."""
-    http = types.HttpOptions(base_url=options.base_url or None, api_version=options.api_version or None)
-    return genai.Client(vertexai=False, api_key=options.api_key, http_options=http)
+def _http() -> httpx2.AsyncClient:
+    """Return the connections of one adapter. Time limits are set around calls, not on sockets."""
+    return httpx2.AsyncClient(timeout=None, event_hooks={"response": [_note_response]})
+
+
+def _client(options: GeminiOptions, http: httpx2.AsyncClient) -> genai.Client:
+    """Return a client that takes neither key nor endpoint from the environment."""
+    http_options = types.HttpOptions(
+        base_url=options.base_url or _GOOGLE, api_version=options.api_version or None, httpx_async_client=http
+    )
+    return genai.Client(vertexai=False, api_key=options.api_key, http_options=http_options)
+
+
+async def _note_response(response: httpx2.Response) -> None:
+    """Remember the response of a stream that is being opened."""
+    opened = _OPENED.get()
+    if opened is not None:
+        opened.append(response)
+
+
+async def _first(
+    responses: AsyncGenerator[types.GenerateContentResponse, None], opened: list[httpx2.Response]
+) -> types.GenerateContentResponse | None:
+    """Return the first message, and put the HTTP response that it came from into `opened`."""
+    token = _OPENED.set(opened)
+    try:
+        return await anext(responses, None)
+    finally:
+        _OPENED.reset(token)
+
+
+async def _close_all(opened: list[httpx2.Response]) -> None:
+    """Close the responses of a stream: the library leaves that to the garbage collector when its reader goes away."""
+    for response in opened:
+        await response.aclose()
+
+
+def _chunk(response: types.GenerateContentResponse) -> Chunk:
+    return Chunk(_text(response), _tokens(response), _ending(response))
 
 
 def _contents(request: ModelRequest) -> types.ContentListUnion:
@@ -232,7 +280,8 @@ def _api_failure(provider: Provider, error: errors.APIError) -> Failure:
     if any(detail.get("reason") in ("API_KEY_INVALID", "API_KEY_EXPIRED") for detail in details):
         message = "the model provider refused the configured key"
         return Failure(FailedPrecondition(Reason.CONFIGURATION_INVALID, message), False, billed=False)
-    status = error.code if isinstance(error.code, int) else _UNKNOWN_STATUS
+    code: object = error.code  # what a body in the stream claims, not checked by the library
+    status = code if isinstance(code, int) else _UNKNOWN_STATUS
     return provider.status_failure(status, _retry_after(error, details))
 
 

@@ -10,17 +10,16 @@ from starlette.responses import JSONResponse, Response
 
 from tests.wire.conduct import count_tokens, pieces
 from tests.wire.server import Asked, FakeProvider
-from tests.wire.steps import Fail, Raw, Refuse, Say, Step, Vectors
+from tests.wire.steps import Fail, Refuse, Say, Step, Vectors
 
 
 class FakeGemini(FakeProvider):
     """Speaks the Gemini API as google-genai 3 uses it."""
 
+    def error(self, fail: Fail) -> Response:
+        return JSONResponse(_error(fail), fail.status)
+
     def respond(self, asked: Asked, step: Step | None) -> Response:
-        if isinstance(step, Raw):
-            return Response(step.body, step.status, media_type=step.content_type)
-        if isinstance(step, Fail):
-            return JSONResponse(_error(step), step.status)
         verb = asked.path.partition("?")[0].rpartition(":")[2]
         if verb == "batchEmbedContents":
             return JSONResponse(self._embeddings(asked.body, step))

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import socket
 import threading
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterable, AsyncIterator, Mapping
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Self
@@ -19,7 +20,7 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from tests.wire.conduct import Conduct
-from tests.wire.steps import Say, Stall, Step
+from tests.wire.steps import Fail, Raw, Say, Stall, Step
 
 
 @dataclass
@@ -52,6 +53,7 @@ class FakeProvider(ABC):
         self.conduct = Conduct()
         self.requests: list[Asked] = []
         self._steps: deque[Step] = deque()
+        self._arrived = threading.Condition()
         self._socket = socket.socket()
         self._socket.bind(("127.0.0.1", 0))
         app = Starlette(routes=[Route("/{path:path}", self._handle, methods=["GET", "POST"])])
@@ -67,6 +69,25 @@ class FakeProvider(ABC):
     def script(self, *steps: Step) -> None:
         """Queue what the next requests get, one step each."""
         self._steps.extend(steps)
+
+    async def wait_for_requests(self, count: int, timeout_s: float = 5.0) -> None:
+        """Wait until that many requests have arrived.
+
+        Raises:
+            AssertionError: they did not arrive in time.
+        """
+
+        def wait() -> bool:
+            with self._arrived:
+                return self._arrived.wait_for(lambda: len(self.requests) >= count, timeout_s)
+
+        assert await asyncio.to_thread(wait), f"{len(self.requests)} of {count} requests arrived"
+
+    def reset(self) -> None:
+        """Forget steps, requests and conduct."""
+        self._steps.clear()
+        self.requests = []
+        self.conduct = Conduct()
 
     def __enter__(self) -> Self:
         self._socket.listen(64)
@@ -84,25 +105,32 @@ class FakeProvider(ABC):
         raw = await request.body()
         path = request.url.path + (f"?{request.url.query}" if request.url.query else "")
         asked = Asked(path, dict(request.headers), _decoded(raw))
-        self.requests.append(asked)
+        with self._arrived:
+            self.requests.append(asked)
+            self._arrived.notify_all()
         step = self._steps.popleft() if self._steps else None
         if isinstance(step, Stall):
             return await self._stall(request, asked)
-        response = self.respond(asked, step)
+        response = self._planned(step) or self.respond(asked, step)
         if isinstance(response, StreamingResponse):
             response.body_iterator = self._watched(response.body_iterator, asked)
         else:
             asked.done.set()
         return response
 
+    def _planned(self, step: Step | None) -> Response | None:
+        if isinstance(step, Raw):
+            return Response(step.body, step.status, media_type=step.content_type)
+        return self.error(step) if isinstance(step, Fail) else None
+
     async def _stall(self, request: Request, asked: Asked) -> Response:
-        while not await request.is_disconnected():
-            await asyncio.sleep(0.01)
+        while (await request.receive())["type"] != "http.disconnect":
+            pass
         asked.left.set()
         asked.done.set()
         return Response(status_code=499)
 
-    async def _watched(self, body: AsyncIterator[Any], asked: Asked) -> AsyncIterator[Any]:
+    async def _watched(self, body: AsyncIterable[Any], asked: Asked) -> AsyncIterator[Any]:
         try:
             async for part in body:
                 yield part
@@ -124,13 +152,15 @@ class FakeProvider(ABC):
             raise Broken
 
     @abstractmethod
+    def error(self, fail: Fail) -> Response:
+        """Return an error in the provider's form."""
+
+    @abstractmethod
     def respond(self, asked: Asked, step: Step | None) -> Response:
         """Return the response to a request, by the step or, without one, well-behaved."""
 
 
 def _decoded(raw: bytes) -> Any:
-    import json
-
     try:
         return json.loads(raw) if raw else None
     except ValueError:
