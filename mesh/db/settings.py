@@ -1,11 +1,14 @@
-"""What a server must know to reach its database.
+"""What a process must know to reach its database, or to run one.
 
 Every wait that the pool can cause has a bound here, so that no request can hang on the database alone.
 """
 
 from __future__ import annotations
 
+import os
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,3 +47,33 @@ class DatabaseSettings:
         bounds = (self.acquire_timeout_s, self.statement_timeout_s, self.connect_timeout_s)
         if min(bounds) <= 0:
             raise ValueError("acquire_timeout_s, statement_timeout_s and connect_timeout_s must be positive")
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddedSettings:
+    """How a PostgreSQL of our own is run.
+
+    Args:
+        bin_dir: where `postgres` and `initdb` are; None takes those of an installed wheel (`MNEMESH_PG_BIN`).
+        os_user: who runs it when we are root, since PostgreSQL refuses to run as root (`MNEMESH_PG_OS_USER`). A cluster
+            that exists is run by the owner of its files instead.
+        durable: whether a commit is on the disk before it is answered. False is for tests and throw-away data.
+        max_connections: of all processes together.
+        start_timeout_s: longest wait for a start, crash recovery included.
+    """
+
+    bin_dir: Path | None = None
+    os_user: str = "nobody"
+    durable: bool = True
+    max_connections: int = 200
+    start_timeout_s: float = 60.0
+
+    @classmethod
+    def from_environ(cls, environ: Mapping[str, str] = os.environ, *, durable: bool = True) -> EmbeddedSettings:
+        """Return the settings that the environment asks for."""
+        bin_dir = environ.get("MNEMESH_PG_BIN", "")
+        return cls(
+            bin_dir=Path(bin_dir) if bin_dir else None,
+            os_user=environ.get("MNEMESH_PG_OS_USER", "") or "nobody",
+            durable=durable,
+        )

@@ -1,0 +1,327 @@
+"""A PostgreSQL of our own in a directory, for one machine: `embedded://<dir>`, and `memory://` for throw-away data.
+
+It is the same PostgreSQL with pgvector that a deployment uses; no store has a second, simulated version. The server is
+a daemon: it outlives the process that started it, also when that one is killed, and the next start finds it again.
+Any number of processes may start it at once; a lock makes it one server. It listens on 127.0.0.1 alone and every
+connection needs a password. A directory holds:
+
+    cluster/         the data of PostgreSQL, owned by the user who runs it
+    passwords.json   of the administrator and of the services, readable by its owner alone
+    port             the port that was used last
+    lock, server.log
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import psycopg
+from psycopg import sql
+
+from mesh.db import postmaster
+from mesh.db.pg_programs import Account, Programs, account_for, find_programs, require_access
+from mesh.db.secrets_file import passwords
+from mesh.db.settings import EmbeddedSettings
+from mesh.db.urls import role_url
+from mesh.kernel.errors import FailedPrecondition, Unavailable
+from mesh.kernel.reasons import Reason
+
+DATABASE = "mnemesh"
+ADMIN = "postgres"
+HOST = "127.0.0.1"
+
+SCHEMES = ("embedded://", "memory://")
+
+_MAX_LOG_BYTES = 10 * 1024 * 1024
+_POLL_S = 0.02
+_RETRY_S = 0.3
+_PORT_TRIES = 5
+_BUILTIN_LOCALES = 17
+"""The first PostgreSQL whose own C.UTF-8 locale sorts the same on every machine."""
+
+_SETTINGS = {
+    "listen_addresses": HOST,
+    "unix_socket_directories": "",
+    "cluster_name": "mnemesh",
+    "timezone": "UTC",
+    "log_timezone": "UTC",
+    "log_line_prefix": "%m [%p] %u@%d ",
+    "password_encryption": "scram-sha-256",
+    "shared_buffers": "128MB",
+    "max_wal_size": "1GB",
+    "checkpoint_timeout": "15min",
+    "random_page_cost": "1.1",
+    "idle_in_transaction_session_timeout": "5min",
+}
+_NOT_DURABLE = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddedServer:
+    """A running server.
+
+    Args:
+        admin_url: URL of the administrator, database `mnemesh`; holds a password.
+        port: on 127.0.0.1.
+        pid: of the postmaster.
+        version: of PostgreSQL, such as `18.4`.
+        vector_version: of the pgvector that can be installed, or empty.
+        started: whether this call started it, and did not find it running.
+    """
+
+    admin_url: str = field(repr=False)
+    port: int
+    pid: int
+    version: str
+    vector_version: str
+    started: bool
+
+
+class EmbeddedPostgres:
+    """The server of one directory. Its methods block; they take about a second for a new directory, else far less."""
+
+    def __init__(self, data_dir: Path, settings: EmbeddedSettings | None = None, *, throw_away: bool = False) -> None:
+        if not data_dir.is_absolute():
+            raise ValueError("the directory of an embedded database must be absolute")
+        self.data_dir = data_dir
+        self._settings = settings or EmbeddedSettings.from_environ()
+        self._throw_away = throw_away
+        self._watcher: subprocess.Popen[bytes] | None = None
+
+    @property
+    def log_file(self) -> Path:
+        """Where the server writes its log."""
+        return self.data_dir / "server.log"
+
+    @property
+    def _cluster(self) -> Path:
+        return self.data_dir / "cluster"
+
+    def start(self) -> EmbeddedServer:
+        """Start the server, or find it running; make the cluster and the database `mnemesh` when they are missing.
+
+        Raises:
+            FailedPrecondition: PostgreSQL is missing, or the directory cannot be used; the message says what helps.
+            Unavailable: the server did not start in time; the message names its log.
+        """
+        programs = find_programs(self._settings.bin_dir)
+        with self._locked():
+            account = account_for(self._cluster, self._settings.os_user)
+            require_access(account, self.data_dir)
+            require_access(account, programs.bin_dir)
+            if not self._cluster.exists():
+                self._initialise(programs, account)
+            started = postmaster.find(self._cluster) is None
+            if started:
+                self._launch(programs, account)
+            server = self._describe(self._await_ready(), started)
+            if started and self._throw_away:
+                self._watcher = postmaster.remove_after_us(server.pid, self.data_dir)
+            return server
+
+    def stop(self) -> None:
+        """Stop the server without waiting for its clients, whose transactions roll back. No error when it is not up.
+
+        The directory of a `memory://` database is removed.
+        """
+        with self._locked():
+            postmaster.stop(self._cluster, self._settings.start_timeout_s)
+        if self._watcher is not None:
+            self._watcher.kill()
+            self._watcher.communicate()
+            self._watcher = None
+        if self._throw_away:
+            shutil.rmtree(self.data_dir, ignore_errors=True)
+
+    def passwords(self, names: Iterable[str]) -> dict[str, str]:
+        """Return the kept password of each service, made when it is missing; `migrate` is what sets them."""
+        with self._locked():
+            return passwords(self._password_file, list(names))
+
+    def service_url(self, server: EmbeddedServer, service: str) -> str:
+        """Return the URL of a service's runtime role on the running server."""
+        return role_url(server.admin_url, f"mnemesh_{service}", self.passwords([service])[service])
+
+    def _initialise(self, programs: Programs, account: Account) -> None:
+        """Make the cluster beside its place and move it there, so that an interrupted attempt leaves nothing."""
+        draft = self.data_dir / "cluster.new"
+        shutil.rmtree(draft, ignore_errors=True)
+        draft.mkdir(mode=0o700)
+        account.give(draft)
+        password_file = self.data_dir / "initdb.password"
+        password_file.unlink(missing_ok=True)
+        with os.fdopen(os.open(password_file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+            file.write(passwords(self._password_file, [ADMIN])[ADMIN])
+        account.give(password_file)
+        arguments: list[str | Path] = [
+            "-D",
+            draft,
+            "-U",
+            ADMIN,
+            "--auth=scram-sha-256",
+            f"--pwfile={password_file}",
+            "--encoding=UTF8",
+        ]
+        arguments += ["--locale=C", "--no-instructions"]
+        if programs.major >= _BUILTIN_LOCALES:
+            arguments += ["--locale-provider=builtin", "--builtin-locale=C.UTF-8"]
+        if not self._settings.durable:
+            arguments.append("--no-sync")
+        done = programs.run("initdb", arguments, account)
+        password_file.unlink()
+        if done.returncode != 0:
+            said = done.stderr.decode(errors="replace").strip().splitlines()
+            raise _refusal(f"initdb could not make a cluster in {self.data_dir}: {' '.join(said[-2:])}")
+        draft.rename(self._cluster)
+
+    def _launch(self, programs: Programs, account: Account) -> None:
+        """Start a server, again when its port was taken meanwhile or while a killed one still leaves."""
+        killed = postmaster.was_killed(self._cluster)
+        deadline = time.monotonic() + self._settings.start_timeout_s
+        tries = 0
+        self._rotate_log()
+        while True:
+            tries += 1
+            pid = postmaster.launch(programs, account, self._cluster, self._server_settings(), self.log_file)
+            while postmaster.is_alive(pid):
+                running = postmaster.find(self._cluster)
+                if running is not None and running.ready:
+                    return
+                if time.monotonic() > deadline:
+                    raise self._not_up()
+                time.sleep(_POLL_S)
+            if time.monotonic() > deadline or (not killed and tries >= _PORT_TRIES):
+                raise self._not_up()
+            time.sleep(_RETRY_S)
+
+    def _server_settings(self) -> dict[str, str]:
+        settings = {**_SETTINGS, "port": str(self._pick_port())}
+        settings["max_connections"] = str(self._settings.max_connections)
+        if not self._settings.durable:
+            settings.update(_NOT_DURABLE)
+        return settings
+
+    def _pick_port(self) -> int:
+        """Return the port of last time when it is free, else a free one, and remember it."""
+        memory = self.data_dir / "port"
+        wanted = memory.read_text(encoding="ascii").strip() if memory.exists() else ""
+        port = _free_port(int(wanted)) if wanted.isdigit() else None
+        if port is None:
+            port = _free_port(0)
+            memory.write_text(f"{port}\n", encoding="ascii")
+        if port is None:
+            raise Unavailable(Reason.DATABASE_UNAVAILABLE, f"No port is free on {HOST}.")
+        return port
+
+    def _await_ready(self) -> postmaster.Postmaster:
+        """Wait for a server that somebody else may have started a moment ago, or that recovers from a crash."""
+        deadline = time.monotonic() + self._settings.start_timeout_s
+        while time.monotonic() < deadline:
+            running = postmaster.find(self._cluster)
+            if running is None:
+                break
+            if running.ready:
+                return running
+            time.sleep(_POLL_S)
+        raise self._not_up()
+
+    def _describe(self, running: postmaster.Postmaster, started: bool) -> EmbeddedServer:
+        password = passwords(self._password_file, [ADMIN])[ADMIN]
+        url = role_url(f"postgresql://{HOST}:{running.port}/{DATABASE}", ADMIN, password)
+        try:
+            with psycopg.connect(url, dbname=ADMIN, autocommit=True, connect_timeout=10) as connection:
+                if not connection.execute("select 1 from pg_database where datname = %s", (DATABASE,)).fetchone():
+                    connection.execute(sql.SQL("create database {}").format(sql.Identifier(DATABASE)))
+                vector = connection.execute(
+                    "select default_version from pg_available_extensions where name = 'vector'"
+                ).fetchone()
+                version = connection.info.parameter_status("server_version") or ""
+        except psycopg.Error as exc:
+            raise self._not_up() from exc
+        return EmbeddedServer(
+            admin_url=url,
+            port=running.port,
+            pid=running.pid,
+            version=version.split(" ")[0],
+            vector_version=str(vector[0]) if vector else "",
+            started=started,
+        )
+
+    def _rotate_log(self) -> None:
+        if self.log_file.exists() and self.log_file.stat().st_size > _MAX_LOG_BYTES:
+            self.log_file.replace(self.log_file.with_suffix(".log.1"))
+
+    def _not_up(self) -> Unavailable:
+        return Unavailable(Reason.DATABASE_UNAVAILABLE, f"PostgreSQL is not up; its log is {self.log_file}")
+
+    @property
+    def _password_file(self) -> Path:
+        return self.data_dir / "passwords.json"
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        """Keep every other process out, until the block or this process ends."""
+        try:
+            # Another user may have to run the cluster, so the directory can be entered; its secrets have their own rights.
+            self.data_dir.mkdir(parents=True, exist_ok=True, mode=0o755)
+            descriptor = os.open(self.data_dir / "lock", os.O_RDWR | os.O_CREAT, 0o600)
+        except OSError as exc:
+            raise _refusal(
+                f"{self.data_dir} cannot be used ({exc.strerror}); choose another with MNEMESH_HOME"
+            ) from exc
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(descriptor)
+
+
+def resolve(url: str, settings: EmbeddedSettings | None = None) -> EmbeddedPostgres:
+    """Return the server that an `embedded://` or `memory://` URL stands for, not started yet.
+
+    Args:
+        url: `embedded:///absolute/dir`, or `memory://` for a new directory that goes away with us.
+        settings: None takes those of the environment; `memory://` is never durable.
+
+    Raises:
+        ValueError: the URL is of another kind, or its directory is not absolute.
+    """
+    parts = urlsplit(url)
+    if parts.scheme == "memory":
+        directory = Path(tempfile.mkdtemp(prefix="mnemesh-"))
+        directory.chmod(0o755)
+        quick = replace(settings or EmbeddedSettings.from_environ(), durable=False)
+        return EmbeddedPostgres(directory, quick, throw_away=True)
+    if parts.scheme != "embedded" or parts.netloc or not parts.path.startswith("/"):
+        raise ValueError("an embedded database is embedded:///absolute/dir or memory://")
+    return EmbeddedPostgres(Path(unquote(parts.path)), settings)
+
+
+def is_embedded(url: str) -> bool:
+    """Tell whether a URL stands for a server of our own."""
+    return url.startswith(SCHEMES)
+
+
+def _free_port(port: int) -> int | None:
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((HOST, port))
+        except OSError:
+            return None
+        return int(probe.getsockname()[1])
+
+
+def _refusal(message: str) -> FailedPrecondition:
+    return FailedPrecondition(Reason.CONFIGURATION_INVALID, message)

@@ -1,0 +1,3 @@
+-- name: current
+-- Reads the revision that the schema is at.
+select version_num from {schema}.alembic_version
