@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from google.protobuf.message import Message
@@ -32,7 +32,7 @@ class TextRule:
         return list(islice(self._fields(message, ""), _MOST_REPORTED))
 
     def _fields(self, message: Message, prefix: str) -> Iterator[str]:
-        plan = self._plan(message.DESCRIPTOR)
+        plan = self._plan(cast("Descriptor", message.DESCRIPTOR))
         for field, value in message.ListFields():
             step = plan.get(field.number)
             if step is not None:

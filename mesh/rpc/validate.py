@@ -32,7 +32,7 @@ class RequestReader:
         self._text = TextRule()
 
     def warm(self, request: type[Message]) -> None:
-        """Compile the rules of a request type: its first check would cost milliseconds, and broken rules show up now."""
+        """Compile the rules of a request type, which takes milliseconds; broken rules show up now."""
         self._validator.collect_violations(request())
 
     def read(self, request: type[Message], raw: bytes) -> Message:
@@ -97,7 +97,7 @@ class ValidationInterceptor:
 
 
 def request_digest(message: Message) -> bytes:
-    """Return the SHA-256 of a request without its `request_id`. Equal requests of one server version have equal digests.
+    """Return the SHA-256 of a request without its `request_id`; equal requests have equal digests.
 
     Source: protobuf's deterministic serialization, which is stable within one binary, not across languages.
     """
