@@ -7,8 +7,10 @@ from datetime import timedelta
 from mesh.kernel.errors import (
     Aborted,
     Code,
+    DeadlineExceeded,
     ErrorDetails,
     FieldViolation,
+    Internal,
     InvalidArgument,
     MeshError,
     NotFound,
@@ -51,11 +53,12 @@ def request_id_reused() -> InvalidArgument:
     )
 
 
-def lease_lost(turn_id: str) -> Aborted:
-    """Return the error of an attempt that another one replaced; what it made is thrown away."""
-    return Aborted(
-        Reason.CONFLICT, "The turn was taken over by another attempt.", ErrorDetails(metadata={"turn_id": turn_id})
-    )
+class LeaseLost(Aborted):
+    """The attempt was replaced by another one; what it made is thrown away and nothing may be written."""
+
+    def __init__(self, turn_id: str) -> None:
+        details = ErrorDetails(metadata={"turn_id": turn_id})
+        super().__init__(Reason.CONFLICT, "The turn was taken over by another attempt.", details)
 
 
 def too_many_turns() -> ResourceExhausted:
@@ -73,6 +76,26 @@ def empty_answer() -> Unavailable:
 def interrupted() -> Unavailable:
     """Return the error of a turn that its engine could not finish."""
     return Unavailable(Reason.SERVICE_UNAVAILABLE, "The turn was interrupted; send it again.")
+
+
+def page_token_invalid() -> InvalidArgument:
+    """Return the error for a page token whose position is none of ours."""
+    violation = FieldViolation("page_token", "is not a token of this list", "PAGE_TOKEN")
+    return InvalidArgument(
+        Reason.PAGE_TOKEN_INVALID,
+        "page_token: is not a token of this list; start again without one",
+        ErrorDetails(violations=(violation,)),
+    )
+
+
+def too_slow() -> DeadlineExceeded:
+    """Return the error of a turn that took longer than it may."""
+    return DeadlineExceeded(Reason.DEADLINE_EXCEEDED, "The turn took longer than it may.")
+
+
+def defect() -> Internal:
+    """Return the error of a turn that hit a defect of ours; the log has the cause."""
+    return Internal(Reason.INTERNAL, "The turn failed because of an internal error.")
 
 
 def is_retryable(error: MeshError) -> bool:

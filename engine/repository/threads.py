@@ -35,7 +35,7 @@ class Lease:
     length_s: float
     avatar_id: str
     next_seq: int
-    leaf_event_id: str
+    leaf_event_id: str | None
     epoch: int
 
 

@@ -115,7 +115,7 @@ create unique index turns_request_id on engine.turns (tenant_id, thread_id, requ
 create unique index turns_history on engine.turns (tenant_id, thread_id, history_offset) where state = 'committed';
 """
 
-TOKEN_USAGE = """
+SPENT_TOKENS = """
 create table engine.token_usage (
     tenant_id text not null,
     turn_id uuid not null,
@@ -181,7 +181,7 @@ comment on view engine.readable_turns is
 
 
 def upgrade() -> None:
-    for statement in (THREAD_STATE, SESSION_EVENTS, TURNS, TOKEN_USAGE, CONVERSATION_HISTORY, READABLE_TURNS):
+    for statement in (THREAD_STATE, SESSION_EVENTS, TURNS, SPENT_TOKENS, CONVERSATION_HISTORY, READABLE_TURNS):
         _run(statement)
     for table in ("thread_state", "session_events", "turns", "token_usage"):
         _run(tenant_table(f"engine.{table}"))

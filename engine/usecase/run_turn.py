@@ -1,0 +1,138 @@
+"""A turn from accepted to committed or failed. It runs on its own: no caller can hold it up or take it along.
+
+The stream always ends with exactly one event, which goes out after the transaction that it speaks of.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from engine.domain.errors import LeaseLost, defect, interrupted
+from engine.domain.prompt import Prompt, build_prompt
+from engine.domain.provenance import describe
+from engine.domain.recall import Recalled
+from engine.domain.stream import Committed, ContextReady, Delta, Failed, Started, UsageKnown
+from engine.domain.usage import Outcome, ProviderAttempt
+from engine.repository.turns import PromptRecord
+from engine.usecase.abandoned import NO_PROMPT
+from engine.usecase.accepted import Accepted
+from engine.usecase.context import ReadContext
+from engine.usecase.generation import Answer, Generation
+from engine.usecase.lease import LeaseKeeper
+from engine.usecase.settle import SettleTurn
+from engine.usecase.stream import TurnStream
+from mesh.kernel.errors import MeshError
+from mesh.models.protocols import LanguageModel, ModelMessage, ModelRequest, RecalledItem
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class _Work:
+    """How far a turn came; what is needed to record it when it fails."""
+
+    prompt: PromptRecord = field(default=NO_PROMPT)
+    generation: Generation | None = None
+
+    def attempts(self, last: Outcome) -> Sequence[ProviderAttempt]:
+        return self.generation.attempts(last) if self.generation else ()
+
+
+class RunTurn:
+    """Runs accepted turns."""
+
+    def __init__(self, model: LanguageModel, context: ReadContext, lease: LeaseKeeper, settle: SettleTurn) -> None:
+        self._model = model
+        self._context = context
+        self._lease = lease
+        self._settle = settle
+
+    async def __call__(self, turn: Accepted, stream: TurnStream) -> None:
+        """Run a turn to its end and write its stream. Raises nothing."""
+        work = _Work()
+        message = turn.message
+        stream.emit(
+            Started(message.session_id, turn.turn_id, turn.user_seq, turn.accept_time, message.avatar, turn.model)
+        )
+        try:
+            stream.emit(await self._run(turn, stream, work))
+        except LeaseLost as error:
+            _log.warning("turn was taken over", extra={"turn_id": turn.turn_id})
+            stream.emit(Failed(turn.turn_id, error))
+        except MeshError as error:
+            stream.emit(await self._failed(turn, error, work.attempts(Outcome.FAILED), work.prompt))
+        except asyncio.CancelledError:
+            stream.emit(await self._failed(turn, interrupted(), work.attempts(Outcome.INTERRUPTED), work.prompt))
+        except Exception:  # noqa: BLE001 - the outermost frame of a detached task: a defect must end the turn visibly
+            _log.exception("turn hit a defect", extra={"turn_id": turn.turn_id})
+            stream.emit(await self._failed(turn, defect(), work.attempts(Outcome.FAILED), work.prompt))
+
+    async def _run(self, turn: Accepted, stream: TurnStream, work: _Work) -> Committed:
+        answer = await self._lease.keep(turn, lambda: self._answer(turn, stream, work))
+        stream.emit(UsageKnown(answer.tokens))
+        return await self._settle.commit(turn, answer, work.prompt)
+
+    async def _answer(self, turn: Accepted, stream: TurnStream, work: _Work) -> Answer:
+        context = await self._context(turn)
+        prompt = build_prompt(turn.message.avatar, context.history, context.recalled, turn.message.text)
+        work.prompt = PromptRecord(prompt.prefix_hash, describe(context.history, context.recalled))
+        stream.emit(ContextReady(context.recalled))
+        request = _model_request(turn, prompt, context.recalled)
+        work.generation = Generation(self._model, request, lambda text: stream.emit(Delta(text)))
+        return await work.generation.run()
+
+    async def _failed(
+        self, turn: Accepted, error: MeshError, attempts: Sequence[ProviderAttempt], prompt: PromptRecord
+    ) -> Failed:
+        _log.warning("turn failed", extra={"turn_id": turn.turn_id, "reason": error.reason.value})
+        try:
+            if not await self._settle.fail(turn, error.reason.value, attempts, prompt):
+                return Failed(turn.turn_id, LeaseLost(turn.turn_id))
+        except MeshError as unrecorded:
+            _log.error(
+                "failed turn not recorded; it is found when its lease ends",
+                extra={"turn_id": turn.turn_id, "reason": unrecorded.reason.value},
+            )
+        return Failed(turn.turn_id, error)
+
+
+def _model_request(turn: Accepted, prompt: Prompt, recalled: Recalled) -> ModelRequest:
+    return ModelRequest(
+        instructions=prompt.instructions,
+        messages=[ModelMessage(message.role.value, message.text) for message in prompt.messages],
+        recalled=_items(recalled),
+        zone=turn.message.time_zone,
+        now=turn.accept_time,
+    )
+
+
+def _items(recalled: Recalled) -> Sequence[RecalledItem]:
+    facts = [
+        RecalledItem(
+            kind="fact",
+            id=fact.id,
+            text=fact.excerpt,
+            key=fact.key,
+            value=fact.value,
+            subject=fact.subject,
+            at=fact.at,
+            score=fact.score,
+        )
+        for fact in recalled.facts
+    ]
+    chunks = [
+        RecalledItem(
+            kind="chunk",
+            id=chunk.id,
+            text=chunk.text,
+            at=chunk.at,
+            source=chunk.source,
+            speaker=chunk.speaker,
+            score=chunk.score,
+        )
+        for chunk in recalled.chunks
+    ]
+    return [*facts, *chunks]
