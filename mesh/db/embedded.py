@@ -17,7 +17,6 @@ import fcntl
 import os
 import shutil
 import socket
-import subprocess
 import tempfile
 import time
 from collections.abc import Iterable, Iterator
@@ -91,13 +90,19 @@ class EmbeddedServer:
 class EmbeddedPostgres:
     """The server of one directory. Its methods block; they take about a second for a new directory, else far less."""
 
-    def __init__(self, data_dir: Path, settings: EmbeddedSettings | None = None, *, throw_away: bool = False) -> None:
+    def __init__(self, data_dir: Path, settings: EmbeddedSettings | None = None, *, owner_pid: int = 0) -> None:
+        """Name the directory; nothing happens before `start`.
+
+        Args:
+            data_dir: absolute; made when it is missing.
+            settings: None takes the defaults.
+            owner_pid: when set, server and directory are thrown away with `stop`, or when that process ends.
+        """
         if not data_dir.is_absolute():
             raise ValueError("the directory of an embedded database must be absolute")
         self.data_dir = data_dir
-        self._settings = settings or EmbeddedSettings.from_environ()
-        self._throw_away = throw_away
-        self._watcher: subprocess.Popen[bytes] | None = None
+        self._settings = settings or EmbeddedSettings()
+        self._owner_pid = owner_pid
 
     @property
     def log_file(self) -> Path:
@@ -126,8 +131,8 @@ class EmbeddedPostgres:
             if started:
                 self._launch(programs, account)
             server = self._describe(self._await_ready(), started)
-            if started and self._throw_away:
-                self._watcher = postmaster.remove_after_us(server.pid, self.data_dir)
+            if started and self._owner_pid:
+                postmaster.remove_after(self._owner_pid, self.data_dir)
             return server
 
     def stop(self) -> None:
@@ -137,11 +142,7 @@ class EmbeddedPostgres:
         """
         with self._locked():
             postmaster.stop(self._cluster, self._settings.start_timeout_s)
-        if self._watcher is not None:
-            self._watcher.kill()
-            self._watcher.communicate()
-            self._watcher = None
-        if self._throw_away:
+        if self._owner_pid:
             shutil.rmtree(self.data_dir, ignore_errors=True)
 
     def passwords(self, names: Iterable[str]) -> dict[str, str]:
@@ -273,7 +274,7 @@ class EmbeddedPostgres:
     def _locked(self) -> Iterator[None]:
         """Keep every other process out, until the block or this process ends."""
         try:
-            # Another user may have to run the cluster, so the directory can be entered; its secrets have their own rights.
+            # Another user may have to run the cluster, so the directory can be entered; secrets have their own rights.
             self.data_dir.mkdir(parents=True, exist_ok=True, mode=0o755)
             descriptor = os.open(self.data_dir / "lock", os.O_RDWR | os.O_CREAT, 0o600)
         except OSError as exc:
@@ -292,7 +293,7 @@ def resolve(url: str, settings: EmbeddedSettings | None = None) -> EmbeddedPostg
 
     Args:
         url: `embedded:///absolute/dir`, or `memory://` for a new directory that goes away with us.
-        settings: None takes those of the environment; `memory://` is never durable.
+        settings: None takes the defaults; `memory://` is never durable.
 
     Raises:
         ValueError: the URL is of another kind, or its directory is not absolute.
@@ -301,8 +302,8 @@ def resolve(url: str, settings: EmbeddedSettings | None = None) -> EmbeddedPostg
     if parts.scheme == "memory":
         directory = Path(tempfile.mkdtemp(prefix="mnemesh-"))
         directory.chmod(0o755)
-        quick = replace(settings or EmbeddedSettings.from_environ(), durable=False)
-        return EmbeddedPostgres(directory, quick, throw_away=True)
+        quick = replace(settings or EmbeddedSettings(), durable=False)
+        return EmbeddedPostgres(directory, quick, owner_pid=os.getpid())
     if parts.scheme != "embedded" or parts.netloc or not parts.path.startswith("/"):
         raise ValueError("an embedded database is embedded:///absolute/dir or memory://")
     return EmbeddedPostgres(Path(unquote(parts.path)), settings)

@@ -21,11 +21,14 @@ _LAUNCH = '"$@" </dev/null >&2 & echo $!'
 """The shell goes away at once and leaves the server to init, so that it lives on when we do not."""
 
 _REMOVE = """
-cat >/dev/null
-kill -QUIT "$1" 2>/dev/null
-tries=0
-while kill -0 "$1" 2>/dev/null && [ $tries -lt 100 ]; do sleep 0.1; tries=$((tries + 1)); done
-rm -rf "$2"
+(
+    while kill -0 "$1" 2>/dev/null && [ -d "$2" ]; do sleep 0.5; done
+    pid=$(head -n 1 "$2/cluster/postmaster.pid" 2>/dev/null) || exit 0
+    kill -QUIT "$pid" 2>/dev/null
+    tries=0
+    while kill -0 "$pid" 2>/dev/null && [ $tries -lt 20 ]; do sleep 0.1; tries=$((tries + 1)); done
+    rm -rf "$2"
+) </dev/null >/dev/null 2>&1 &
 """
 
 
@@ -103,13 +106,11 @@ def stop(cluster: Path, timeout_s: float) -> None:
             time.sleep(_POLL_S)
 
 
-def remove_after_us(pid: int, directory: Path) -> subprocess.Popen[bytes]:
-    """Return a process that waits for our end, then kills a server and removes its directory."""
-    return subprocess.Popen(  # noqa: S603 - our own program and arguments
-        ["/bin/sh", "-c", _REMOVE, "sh", str(pid), str(directory)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
+def remove_after(owner_pid: int, directory: Path) -> None:
+    """Leave a process behind that waits for the end of another, then kills the server of a directory and removes it."""
+    subprocess.run(  # noqa: S603 - our own program and arguments
+        ["/bin/sh", "-c", _REMOVE, "sh", str(owner_pid), str(directory)],
+        check=True,
         start_new_session=True,
         cwd="/",
     )

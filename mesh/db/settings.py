@@ -5,7 +5,6 @@ Every wait that the pool can cause has a bound here, so that no request can hang
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -69,7 +68,7 @@ class EmbeddedSettings:
     start_timeout_s: float = 60.0
 
     @classmethod
-    def from_environ(cls, environ: Mapping[str, str] = os.environ, *, durable: bool = True) -> EmbeddedSettings:
+    def from_environ(cls, environ: Mapping[str, str], *, durable: bool = True) -> EmbeddedSettings:
         """Return the settings that the environment asks for."""
         bin_dir = environ.get("MNEMESH_PG_BIN", "")
         return cls(

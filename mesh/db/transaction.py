@@ -92,9 +92,9 @@ class Tx:
             params: its parameters by name.
             into: the dataclass of a row; its fields are the columns.
         """
-        cursor = await self._run(query, params, class_row(cast(type[T], into)))
+        cursor = await self._run(query, params, class_row(cast("type[T]", into)))
         with translated():
-            return cast(list[T], await cursor.fetchall())
+            return cast("list[T]", await cursor.fetchall())
 
     @overload
     async def one(self, query: Query, params: Params | None, into: type[T]) -> T | None: ...
@@ -102,9 +102,9 @@ class Tx:
     async def one(self, query: Query, params: Params | None = None, *, into: type[T]) -> T | None: ...
     async def one(self, query: Query, params: Params | None = None, into: type[T] | None = None) -> T | None:
         """Return the first row, or None when there is none; the arguments are those of `all`."""
-        cursor = await self._run(query, params, class_row(cast(type[T], into)))
+        cursor = await self._run(query, params, class_row(cast("type[T]", into)))
         with translated():
-            return cast(T | None, await cursor.fetchone())
+            return cast("T | None", await cursor.fetchone())
 
     async def value(self, query: Query, params: Params | None = None) -> Any:
         """Return the first column of the first row, or None when there is no row."""

@@ -1,5 +1,6 @@
 """What Alembic runs to apply revisions: the connection and the schema come from `mesh.db.migrate`."""
 
+# ruff: noqa: INP001 - Alembic runs this file by its path; it must not be importable
 from __future__ import annotations
 
 from alembic import context
