@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 
 from engine.domain.errors import turn_in_progress
 from engine.domain.stream import StreamEvent
@@ -25,7 +25,7 @@ class Converse:
         self._replay = replay
         self._running = running
 
-    async def __call__(self, call: Call, message: Message) -> AsyncIterator[StreamEvent]:
+    async def __call__(self, call: Call, message: Message) -> AsyncGenerator[StreamEvent, None]:
         """Accept a message and return the stream of its turn, which goes on when the stream is left.
 
         Raises:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 
 from engine.domain.avatar import Avatar
 from engine.domain.errors import turn_not_found
@@ -22,7 +22,7 @@ class ReplayTurn:
     def __init__(self, db: Database) -> None:
         self._db = db
 
-    async def __call__(self, key: ThreadKey, turn_id: str, avatar: Avatar) -> AsyncIterator[StreamEvent]:
+    async def __call__(self, key: ThreadKey, turn_id: str, avatar: Avatar) -> AsyncGenerator[StreamEvent, None]:
         """Return the stream of a committed turn."""
         async with self._db.transaction(key.tenant_id) as tx:
             turn = await turns.get(tx, key, turn_id)
@@ -33,7 +33,7 @@ class ReplayTurn:
         return _events(turn, avatar, end)
 
 
-async def _events(turn: Turn, avatar: Avatar, end: Committed) -> AsyncIterator[StreamEvent]:
+async def _events(turn: Turn, avatar: Avatar, end: Committed) -> AsyncGenerator[StreamEvent, None]:
     started = Started(turn.session_id, turn.id, turn.user_seq, turn.create_time, avatar, turn.model, replayed=True)
     recalled = recalled_of(turn.provenance)
     payloads = replay_of(started, recalled, turn.assistant_text, end, REPLAY_PIECE_CHARS)

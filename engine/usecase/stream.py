@@ -8,7 +8,7 @@ bounded, since an answer is (`limits.MAX_ANSWER_CHARS`).
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 
 from engine.domain.stream import Payload, StreamEvent
 
@@ -34,7 +34,7 @@ class TurnStream:
         grown, self._grown = self._grown, asyncio.Event()
         grown.set()
 
-    async def follow(self) -> AsyncIterator[StreamEvent]:
+    async def follow(self) -> AsyncGenerator[StreamEvent, None]:
         """Yield every event from the first to the terminal one."""
         position = 0
         while True:

@@ -6,16 +6,13 @@ holds is only ever appended: the runtime role may neither change nor delete an e
 
 from __future__ import annotations
 
-from alembic import op
-
-from mesh.db.idempotency import IDEMPOTENCY_DDL
+from mesh.db.ddl import run
+from mesh.db.idempotency import idempotency_ddl
 from mesh.db.tenancy import tenant_table
-from mesh.jobs.outbox import OUTBOX_DDL
+from mesh.jobs.outbox import outbox_ddl
 
 revision = "0001"
-down_revision = None
-branch_labels = None
-depends_on = None
+down_revision: str | None = None
 
 THREAD_STATE = """
 create table engine.thread_state (
@@ -182,12 +179,8 @@ comment on view engine.readable_turns is
 
 def upgrade() -> None:
     for statement in (THREAD_STATE, SESSION_EVENTS, TURNS, SPENT_TOKENS, CONVERSATION_HISTORY, READABLE_TURNS):
-        _run(statement)
+        run(statement)
     for table in ("thread_state", "session_events", "turns", "token_usage"):
-        _run(tenant_table(f"engine.{table}"))
-    _run(OUTBOX_DDL("engine"))
-    _run(IDEMPOTENCY_DDL("engine"))
-
-
-def _run(statement: str) -> None:
-    op.get_bind().exec_driver_sql(statement)
+        run(tenant_table(f"engine.{table}"))
+    run(outbox_ddl("engine"))
+    run(idempotency_ddl("engine"))
