@@ -27,7 +27,7 @@ from functools import lru_cache
 
 import Stemmer
 
-from memory.domain.stopwords import STOP_WORDS
+from memory.domain.stopwords import ARTICLES, NEGATIONS, STOP_WORDS
 
 MAX_WORD_CHARS = 64
 """Longer 'words' (links, encoded bytes) are cut: PostgreSQL refuses lexemes over 2,046 bytes."""
@@ -87,18 +87,33 @@ class Lexemes:
     Args:
         distinct: different lexemes, in order of appearance.
         length: words that are not stop words, repeats counted; the length in the BM25 sense.
+        speakers: marks of who said it (`speaker_mark`).
     """
 
     distinct: tuple[str, ...]
     length: int
+    speakers: tuple[str, ...] = ()
 
-    def tsvector(self) -> str:
+    def tsvector(self, user_id: str) -> str:
         """Return the literal of PostgreSQL's `tsvector`; positions are left out, presence is all that is scored."""
-        return " ".join(f"'{lexeme}'" for lexeme in self.distinct)
+        return " ".join(f"'{lexeme}'" for lexeme in (*self.distinct, *self.speakers, user_mark(user_id)))
 
 
-def lexemes(text: str) -> Lexemes:
-    """Return the lexemes to store for a text."""
+def user_mark(user_id: str) -> str:
+    """Return the lexeme that every row of a user holds, so that the one GIN index of all tenants finds a user's rows.
+
+    It is a prefilter only: rows are filtered by tenant and user as well. No word has a colon, so none can collide.
+    """
+    return f"user:{user_id[:13]}"
+
+
+def speaker_mark(term: str) -> str:
+    """Return the lexeme of rows that were said by somebody with this term in the name."""
+    return f"speaker:{term}"
+
+
+def lexemes(text: str, speaker: str = "") -> Lexemes:
+    """Return the lexemes to store for a text and for the name of who said it, which may be empty."""
     distinct: dict[str, None] = {}
     length = 0
     for word in _words(text):
@@ -109,7 +124,7 @@ def lexemes(text: str) -> Lexemes:
         else:
             length += 1
             distinct[stem(word)] = None
-    return Lexemes(tuple(distinct)[:MAX_LEXEMES], length)
+    return Lexemes(tuple(distinct)[:MAX_LEXEMES], length, tuple(speaker_mark(term) for term in query_terms(speaker)))
 
 
 def query_terms(text: str, limit: int = MAX_QUERY_TERMS) -> list[str]:
@@ -126,6 +141,18 @@ def query_terms(text: str, limit: int = MAX_QUERY_TERMS) -> list[str]:
         return list(distinct)
     kept = set(sorted(distinct, key=len, reverse=True)[:limit])
     return [term for term in distinct if term in kept]
+
+
+def same_words(one: str, other: str) -> bool:
+    """Tell whether two texts say the same in the same words: equal lexemes, articles aside, negations and numbers kept."""
+    return _bag(one) == _bag(other)
+
+
+def same_figures(one: str, other: str) -> bool:
+    """Tell whether two texts agree in what a vector barely sees: numbers, negations and names (capitalised words)."""
+    if _figures(one) != _figures(other):
+        return False
+    return _names(one) <= _bag(other) and _names(other) <= _bag(one)
 
 
 @lru_cache(maxsize=50_000)
@@ -147,11 +174,30 @@ def stem(word: str) -> str:
 
 def _words(text: str) -> Iterator[str]:
     """Yield the normalised words of a text that are not stop words, runs of unspaced scripts apart."""
+    return (word for word in _all_words(text) if word not in STOP_WORDS)
+
+
+def _all_words(text: str) -> Iterator[str]:
     normal = unicodedata.normalize("NFKC", text).casefold().translate(_APOSTROPHES)
     for match in _WORD.finditer(normal):
         for piece in _pieces(match.group()):
-            if piece not in STOP_WORDS:
-                yield piece[:MAX_WORD_CHARS]
+            yield piece[:MAX_WORD_CHARS]
+
+
+def _bag(text: str) -> frozenset[str]:
+    stems = frozenset(stem(word) for word in _all_words(text) if word not in ARTICLES)
+    # A text without a word, such as one of emoji, is its characters.
+    return stems or frozenset((text.strip(),))
+
+
+def _names(text: str) -> frozenset[str]:
+    return frozenset(stem(word) for part in text.split() if part[0].isupper() for word in _all_words(part))
+
+
+def _figures(text: str) -> tuple[frozenset[str], bool]:
+    words = frozenset(_all_words(text))
+    numbers = frozenset(word for word in words if any(char.isdigit() for char in word))
+    return numbers, not NEGATIONS.isdisjoint(words) or any(word.endswith("n't") for word in words)
 
 
 def _pieces(word: str) -> Iterable[str]:

@@ -6,10 +6,11 @@ from mesh.db.ddl import run
 from mesh.db.idempotency import idempotency_ddl
 from mesh.db.tenancy import tenant_table
 
-revision = "0001_pre"
+revision = "0001"
 down_revision: str | None = None
 
-# Vectors are compared only within the one active space (G8). Not a tenant's data, so not under row-level security.
+# Vectors are compared only within the one active space (G8). Not a tenant's data, so not under row-level security. Rows
+# name their space without a foreign key, whose check would make every writer lock the one active row.
 EMBEDDING_CONFIG = """
 create table memory.embedding_config (
     space_id smallint not null generated always as identity,
@@ -55,7 +56,7 @@ create table memory.facts (
     lex tsvector not null,
     lex_length integer not null,
     embedding public.halfvec(768),
-    space_id smallint references memory.embedding_config,
+    space_id smallint,
     embed_attempts smallint not null default 0,
     revision integer not null default 1,
     created_at timestamptz not null default now(),
@@ -68,15 +69,16 @@ create table memory.facts (
     constraint facts_kind check (kind in ('fact', 'event', 'instruction', 'task', 'procedure')),
     constraint facts_trust check (trust in ('user_said', 'assistant_inferred', 'document', 'tool', 'import')),
     constraint facts_status check (status in ('active', 'superseded', 'deleted')),
-    constraint facts_superseded check ((status = 'superseded') <= (superseded_by is not null)),
+    constraint facts_superseded check ((status = 'superseded') <= (superseded_at is not null)),
     constraint facts_deleted check ((status = 'deleted') = (deleted_at is not null)),
     constraint facts_confidence check (confidence between 0 and 1),
     constraint facts_dedup_hash check (octet_length(dedup_hash) = 32),
     constraint facts_space check ((embedding is null) = (space_id is null))
 ) with (toast_tuple_target = 4080);
 -- Two racing writers end with one active row, whatever the code before them did.
-create unique index facts_one_active_copy on memory.facts (tenant_id, user_id, subject, dedup_hash)
-    where status = 'active';
+create unique index facts_one_active_copy on memory.facts
+    (tenant_id, user_id, subject, dedup_hash, (case when kind = 'event' then valid_from end))
+    nulls not distinct where status = 'active';
 create unique index facts_one_active_value on memory.facts (tenant_id, user_id, avatar_id, subject, fact_key)
     nulls not distinct where status = 'active' and not multiple;
 create index facts_active_by_key on memory.facts (tenant_id, user_id, subject, fact_key) where status = 'active';
@@ -126,7 +128,7 @@ create table memory.chunks (
     lex tsvector not null,
     lex_length integer not null,
     embedding public.halfvec(768),
-    space_id smallint references memory.embedding_config,
+    space_id smallint,
     embed_attempts smallint not null default 0,
     created_at timestamptz not null default now(),
     updated_at timestamptz not null default now(),
@@ -142,7 +144,7 @@ alter table memory.chunks alter column embedding set storage plain;
 alter table memory.facts alter column embedding set storage plain;
 -- The hash covers the source id, so this is uniqueness of (dialog_key, content_hash), and it finds a message's chunks.
 create unique index chunks_one_copy on memory.chunks (tenant_id, user_id, dialog_key, source_id, content_hash);
-create index chunks_in_order on memory.chunks (tenant_id, user_id, dialog_key, session, sent_at, ordinal);
+create index chunks_in_order on memory.chunks (tenant_id, user_id, dialog_key, session, sent_at, ordinal, part);
 create index chunks_by_turn on memory.chunks (tenant_id, user_id, turn_id) where turn_id is not null;
 create index chunks_without_vector on memory.chunks (created_at) where embedding is null;
 create index chunks_by_lexeme on memory.chunks using gin (lex);

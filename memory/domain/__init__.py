@@ -1,0 +1,1 @@
+"""Rules of memory that need neither a database nor a network."""
