@@ -21,8 +21,8 @@ from mesh.kernel.reasons import Reason
 from mesh.rpc.method import Handler, Method, Rpc
 from mesh.rpc.status import DETAILS_KEY, to_status
 
-_RpcMethodHandler: TypeAlias = grpc.RpcMethodHandler[Any, Any]
-_Context: TypeAlias = grpc.aio.ServicerContext[Any, Any]
+_RpcMethodHandler: TypeAlias = "grpc.RpcMethodHandler[Any, Any]"
+_Context: TypeAlias = "grpc.aio.ServicerContext[Any, Any]"
 
 
 class Interceptor(Protocol):

@@ -31,6 +31,8 @@ M = TypeVar("M", bound=Message)
 GRPC_CODES: Mapping[int, grpc.StatusCode] = {code.value[0]: code for code in grpc.StatusCode}
 """Canonical code number to gRPC's enum."""
 
+_REASONS = frozenset(reason.value for reason in Reason)
+
 _CLASSES: Mapping[int, type[MeshError]] = {
     cls.code.value: cls
     for cls in (
@@ -80,7 +82,7 @@ def from_rpc_error(error: grpc.aio.AioRpcError) -> MeshError:
     """
     status = _rich_status(error.trailing_metadata())
     info = None if status is None else _detail(status, error_details_pb2.ErrorInfo)
-    if status is None or info is None or info.domain != DOMAIN or info.reason not in Reason:
+    if status is None or info is None or info.domain != DOMAIN or info.reason not in _REASONS:
         return _transport_error(error)
     cls = _CLASSES.get(status.code, errors.Internal)
     return cls(Reason(info.reason), status.message, _read_details(status, info))
