@@ -56,7 +56,7 @@ class RpcSettings:
         default_deadline_s: for calls that come without a deadline.
         max_deadline_s: longest life of any call.
         max_connection_age_s: connections are closed softly after this time, so that clients spread over new replicas.
-        drain_s: longest wait for calls in progress when the server stops.
+        drain_s: longest wait for calls in progress when `stop` is not told another.
         reflection: serve `grpc.reflection.v1alpha`.
         access_log: log every call and not only those that failed.
         tls: certificates.
@@ -82,10 +82,7 @@ class RpcSettings:
         metadata={"env": "MNEMESH_RPC_MAX_DEADLINE_SECONDS", "doc": "Longest life of a call, streams included."},
     )
     max_connection_age_s: float = 300.0
-    drain_s: float = field(
-        default=10.0,
-        metadata={"env": "MNEMESH_DRAIN_SECONDS", "doc": "Longest wait for calls in progress when a server stops."},
-    )
+    drain_s: float = 10.0
     reflection: bool = field(
         default=True,
         metadata={"env": "MNEMESH_RPC_REFLECTION", "doc": "Serve gRPC reflection, so that grpcurl finds the methods."},
@@ -99,7 +96,7 @@ class RpcSettings:
     def __post_init__(self) -> None:
         bounds = (self.max_concurrent_rpcs, self.max_concurrent_streams, self.default_deadline_s, self.max_deadline_s)
         if min(bounds) <= 0 or self.drain_s < 0:
-            raise ValueError("bounds of MNEMESH_RPC_* must be positive and MNEMESH_DRAIN_SECONDS not negative")
+            raise ValueError("bounds of MNEMESH_RPC_* must be positive")
 
 
 @dataclass(frozen=True, slots=True)
