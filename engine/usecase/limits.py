@@ -21,18 +21,18 @@ class TurnLimits:
     """How long and how large the parts of a turn may get. Seconds and characters."""
 
     lease_s: float = _setting(
-        "MNEMESH_ENGINE_LEASE_S", "Seconds after which a turn whose engine died counts as failed.", 30.0
+        "MNEMESH_ENGINE_LEASE_SECONDS", "Seconds after which a turn whose engine died counts as failed.", 30.0
     )
-    max_turn_s: float = _setting("MNEMESH_ENGINE_MAX_TURN_S", "Most seconds that a turn may take.", 300.0)
+    max_turn_s: float = _setting("MNEMESH_ENGINE_MAX_TURN_SECONDS", "Most seconds that a turn may take.", 300.0)
     recall_budget_s: float = _setting(
-        "MNEMESH_ENGINE_RECALL_BUDGET_S", "Seconds that a turn waits for memory before it goes on without.", 0.3
+        "MNEMESH_ENGINE_RECALL_BUDGET_SECONDS", "Seconds that a turn waits for memory before it goes on without.", 0.3
     )
     recall_limit: int = _setting("MNEMESH_ENGINE_RECALL_LIMIT", "Most recalled things in a prompt, up to 100.", 12)
     history_chars: int = _setting(
         "MNEMESH_ENGINE_HISTORY_CHARS", "Most characters of a session's past in a prompt.", 60_000
     )
     commit_retry_s: float = _setting(
-        "MNEMESH_ENGINE_COMMIT_RETRY_S",
+        "MNEMESH_ENGINE_COMMIT_RETRY_SECONDS",
         "Seconds for which a turn tries again to reach a database that is away.",
         15.0,
     )
