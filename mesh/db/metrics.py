@@ -1,4 +1,4 @@
-"""Numbers of the pool for whoever collects them.
+"""Numbers of the pools of this process for whoever collects them.
 
 Names are those of the OpenTelemetry semantic conventions for database client connections.
 """
@@ -6,57 +6,60 @@ Names are those of the OpenTelemetry semantic conventions for database client co
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from typing import Protocol
 
 from opentelemetry import metrics
 from opentelemetry.metrics import CallbackOptions, Observation
 
 from mesh.db.connections import PoolStats
 
-_meter = metrics.get_meter("mesh.db")
+
+class Pool(Protocol):
+    """What is observed."""
+
+    def stats(self) -> PoolStats:
+        """Return the current numbers."""
+        ...
 
 
-def observe_pool(name: str, stats: Callable[[], PoolStats]) -> None:
-    """Publish the numbers of a pool for as long as the pool exists.
-
-    Args:
-        name: `db.client.connection.pool.name` of every observation.
-        stats: a bound method of the pool; only a weak reference to it is kept.
-    """
-    reference = weakref.WeakMethod(stats)
-
-    def read(pick: Callable[[PoolStats], dict[str, int]]) -> Callable[[CallbackOptions], Iterable[Observation]]:
-        def observations(_: CallbackOptions) -> Iterable[Observation]:
-            current = reference()
-            if current is None:
-                return []
-            picked = pick(current())
-            return [Observation(value, _attributes(name, state)) for state, value in picked.items()]
-
-        return observations
-
-    _meter.create_observable_up_down_counter(
-        "db.client.connection.count",
-        [read(lambda s: {"idle": s.idle, "used": s.in_use})],
-        unit="{connection}",
-        description="Connections of the pool, by state.",
-    )
-    _meter.create_observable_up_down_counter(
-        "db.client.connection.pending_requests",
-        [read(lambda s: {"": s.waiting})],
-        unit="{request}",
-        description="Callers that wait for a connection.",
-    )
-    _meter.create_observable_counter(
-        "db.client.connection.timeouts",
-        [read(lambda s: {"": s.refused})],
-        unit="{timeout}",
-        description="Callers that got no connection in time.",
-    )
+_pools: weakref.WeakKeyDictionary[Pool, str] = weakref.WeakKeyDictionary()
+"""Every open pool with its name. OpenTelemetry wants one instrument of a name, whatever number of pools it reads."""
 
 
-def _attributes(pool: str, state: str) -> dict[str, str]:
-    attributes = {"db.client.connection.pool.name": pool}
-    if state:
-        attributes["db.client.connection.state"] = state
-    return attributes
+def observe_pool(name: str, pool: Pool) -> None:
+    """Publish the numbers of a pool for as long as it exists, under `db.client.connection.pool.name`."""
+    _pools[pool] = name
+
+
+def _observations(pick: Callable[[PoolStats], Mapping[str, int]]) -> Callable[[CallbackOptions], Iterable[Observation]]:
+    def read(_: CallbackOptions) -> Iterable[Observation]:
+        return [
+            Observation(value, {"db.client.connection.pool.name": name} | ({_STATE: state} if state else {}))
+            for pool, name in list(_pools.items())
+            for state, value in pick(pool.stats()).items()
+        ]
+
+    return read
+
+
+_STATE = "db.client.connection.state"
+_meter = metrics.get_meter("mnemesh")
+_meter.create_observable_up_down_counter(
+    "db.client.connection.count",
+    [_observations(lambda stats: {"idle": stats.idle, "used": stats.in_use})],
+    unit="{connection}",
+    description="Connections of the pool, by state.",
+)
+_meter.create_observable_up_down_counter(
+    "db.client.connection.pending_requests",
+    [_observations(lambda stats: {"": stats.waiting})],
+    unit="{request}",
+    description="Callers that wait for a connection.",
+)
+_meter.create_observable_counter(
+    "db.client.connection.timeouts",
+    [_observations(lambda stats: {"": stats.refused})],
+    unit="{timeout}",
+    description="Callers that got no connection in time.",
+)

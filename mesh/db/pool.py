@@ -42,7 +42,7 @@ class Database:
 
     async def open(self) -> None:
         """Open `pool_min` connections. A database that is away is no error: the first transaction tries again."""
-        observe_pool(self._name, self._pool.stats)
+        observe_pool(self._name, self._pool)
         await self._pool.fill()
 
     async def close(self) -> None:

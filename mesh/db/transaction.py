@@ -10,21 +10,21 @@ A `Tx` belongs to the `Database` that made it and to one task. It never commits 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, TypeAlias, TypeVar, cast, overload
 
 import psycopg
-from opentelemetry import trace
 from psycopg import sql
 from psycopg.pq import PipelineStatus, TransactionStatus
 from psycopg.rows import AsyncRowFactory, class_row, tuple_row
 
-from mesh.db.errors import sqlstate_of, translated, unavailable
+from mesh.db.errors import translated, unavailable
 from mesh.db.queries import Query, load
-from mesh.kernel.errors import Internal, MeshError
+from mesh.kernel.errors import Internal
 from mesh.kernel.reasons import Reason
+from mesh.telemetry.traces import process_tracing
 
 T = TypeVar("T")
 Params: TypeAlias = Mapping[str, Any]
@@ -40,7 +40,7 @@ _SCOPE = _QUERIES.get("scope")
 _COMMIT = _QUERIES.get("commit")
 _ROLLBACK = _QUERIES.get("rollback")
 
-_tracer = trace.get_tracer("mesh.db")
+_SPAN_ATTRIBUTES = {"db.system.name": "postgresql"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +121,7 @@ class Tx:
     async def execute_many(self, query: Query, seq_of_params: Iterable[Params]) -> None:
         """Run a statement once for each set of parameters, without waiting for each."""
         await self._begin()
-        with self._span(query), translated():
+        with _span(query), translated():
             await self._cursor(tuple_row).executemany(query.encoded, seq_of_params)
 
     async def copy_in(self, query: Query, rows: Iterable[Sequence[Any]], *, types: Sequence[str] = ()) -> int:
@@ -134,7 +134,7 @@ class Tx:
         """
         await self._begin()
         cursor = self._cursor(tuple_row)
-        with self._span(query), translated():
+        with _span(query), translated():
             async with cursor.copy(query.encoded) as copy:
                 if types:
                     copy.set_types(types)
@@ -170,7 +170,7 @@ class Tx:
             await self.rollback()
             raise Internal(Reason.DB_ERROR, "A failed statement was ignored, so nothing of the transaction was kept.")
         cursor = self._cursor(tuple_row)
-        with self._span(_COMMIT), translated():
+        with _span(_COMMIT), translated():
             await cursor.execute(_COMMIT.encoded)
         if cursor.statusmessage != "COMMIT":
             raise Internal(Reason.DB_ERROR, "The database did not keep the transaction.")
@@ -194,7 +194,7 @@ class Tx:
 
     async def _run(self, query: Query, params: Params | None, rows: AsyncRowFactory[Any] = tuple_row) -> Cursor:
         cursor = self._cursor(rows)
-        with self._span(query), translated():
+        with _span(query), translated():
             if self._begun:
                 await cursor.execute(query.encoded, params)
             else:
@@ -206,7 +206,7 @@ class Tx:
     async def _begin(self) -> None:
         if self._begun:
             return
-        with self._span(_BEGIN), translated():
+        with _span(_BEGIN), translated():
             async with self._connection.pipeline():
                 await self._send_begin()
 
@@ -226,19 +226,6 @@ class Tx:
         # Binary results: a vector of 768 numbers is read at once and not parsed number by number.
         return self._connection.cursor(row_factory=rows, binary=True)
 
-    @contextmanager
-    def _span(self, query: Query) -> Iterator[None]:
-        with _tracer.start_as_current_span(
-            query.name,
-            kind=trace.SpanKind.CLIENT,
-            attributes={"db.system.name": "postgresql", "db.query.summary": query.name},
-            record_exception=False,
-            set_status_on_exception=False,
-        ) as span:
-            try:
-                yield
-            except MeshError as error:
-                span.set_attribute("db.response.status_code", sqlstate_of(error))
-                span.set_attribute("error.type", error.reason.value)
-                span.set_status(trace.StatusCode.ERROR)
-                raise
+
+def _span(query: Query) -> AbstractContextManager[Any]:
+    return process_tracing().span(query.name, **_SPAN_ATTRIBUTES)

@@ -9,16 +9,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
-
 from mesh.db.queries import Queries, load, plain_schema
 from mesh.db.tenancy import tenant_table
 from mesh.db.transaction import Tx
 from mesh.kernel.errors import Internal
 from mesh.kernel.reasons import Reason
+from mesh.telemetry.context import TRACE
 
 _FILE = load(__name__, "outbox.sql")
-_TRACE = TraceContextTextMapPropagator()
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,14 +95,13 @@ class Outbox:
         """
         if not tx.tenant_id:
             raise Internal(Reason.INTERNAL, "An outbox item was appended without a tenant.")
-        carrier: dict[str, str] = {}
-        _TRACE.inject(carrier)
+        trace = TRACE.get()
         params = {
             "tenant_id": tx.tenant_id,
             "topic": topic,
             "key": key,
             "payload": payload,
-            "traceparent": carrier.get("traceparent", ""),
+            "traceparent": trace.traceparent() if trace else "",
             "available_at": available_at,
         }
         await tx.execute(self._append, params)
