@@ -99,6 +99,8 @@ class NewFact:
         origin: where it was learned.
         valid_from: since when it holds in the world; for an event, when it happens.
         valid_to: until when it holds.
+        retract: True when nothing is stated but taken back: facts of the subject and key with this value (any value,
+            when it is empty) hold no longer.
     """
 
     key: str
@@ -113,6 +115,7 @@ class NewFact:
     origin: Origin = Origin()
     valid_from: datetime | None = None
     valid_to: datetime | None = None
+    retract: bool = False
 
     @property
     def lexemes(self) -> Lexemes:
@@ -252,6 +255,17 @@ def decide(new: NewFact, digest: bytes, rivals: Sequence[Rival], max_distance: f
     if newest.observed_at > new.observed_at:
         return Decision(Outcome.SUPERSEDED, kept=newest, late=True)
     return Decision(Outcome.SUPERSEDED, retired=facts)
+
+
+def taken_back(new: NewFact, rivals: Sequence[Rival]) -> list[Fact]:
+    """Return the active facts that a retraction ends: not those that were said after it or by somebody more trusted."""
+    return [
+        rival.fact
+        for rival in rivals
+        if rival.fact.observed_at <= new.observed_at
+        and rival.fact.trust.rank <= new.trust.rank
+        and (not new.value or same_words(new.value, rival.fact.fact_value))
+    ]
 
 
 def _same(new: NewFact, digest: bytes, rivals: Sequence[Rival]) -> Fact | None:

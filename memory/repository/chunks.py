@@ -84,9 +84,7 @@ async def delete_chunks(tx: Tx, dialog: Dialog, ids: Sequence[str]) -> None:
 
 async def delete_turn(tx: Tx, user_id: str, turn_id: str) -> int:
     """Remove the chunks of a turn and return how many there were."""
-    deleted: int = await tx.value(
-        _DELETE_TURN, {"tenant_id": tx.tenant_id, "user_id": user_id, "turn_id": turn_id}
-    )
+    deleted: int = await tx.value(_DELETE_TURN, {"tenant_id": tx.tenant_id, "user_id": user_id, "turn_id": turn_id})
     return deleted
 
 

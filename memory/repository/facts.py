@@ -67,9 +67,7 @@ async def lock_user(tx: Tx, user_id: str) -> None:
     await tx.value(_LOCK_USER, {"tenant_id": tx.tenant_id, "user_id": user_id})
 
 
-async def rivals(
-    tx: Tx, user_id: str, avatar_id: str | None, new: NewFact, vector: StoredVector | None
-) -> list[Rival]:
+async def rivals(tx: Tx, user_id: str, avatar_id: str | None, new: NewFact, vector: StoredVector | None) -> list[Rival]:
     """Return the active facts with the subject and key of a new one, latest first."""
     params = {
         **_scope(tx, user_id),

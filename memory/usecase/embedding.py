@@ -60,7 +60,9 @@ class Embeddings:
                     vectors = await self._embedder.embed_documents(texts[start : start + BATCH])
                     made += [StoredVector(vector, self._space_id) for vector in vectors]
         except TimeoutError:
-            _log.warning("the embedder was late; vectors are left to the worker", extra={"missing": len(texts) - len(made)})
+            _log.warning(
+                "the embedder was late; vectors are left to the worker", extra={"missing": len(texts) - len(made)}
+            )
         except MeshError as error:
             _log.warning(
                 "the embedder failed; vectors are left to the worker",

@@ -68,9 +68,7 @@ class IngestDialog:
         self._embeddings = embeddings
         self._chunk_chars = chunk_chars
 
-    async def ingest(
-        self, call: Call, dialog: Dialog, messages: Sequence[Message], budget_s: float
-    ) -> Ingested:
+    async def ingest(self, call: Call, dialog: Dialog, messages: Sequence[Message], budget_s: float) -> Ingested:
         """Store messages, in the order in which they were said.
 
         Args:
@@ -97,7 +95,9 @@ class IngestDialog:
         async with self._db.transaction(tenant_id) as tx:
             stored = await rows.stored_pieces(tx, dialog, _source_ids(chunks))
         known = {piece.content_hash for piece in stored}
-        return await vectors_of(self._embeddings, [chunk for chunk in chunks if chunk.content_hash not in known], budget_s)
+        return await vectors_of(
+            self._embeddings, [chunk for chunk in chunks if chunk.content_hash not in known], budget_s
+        )
 
 
 def dialog_of(call: Call, key: str, avatar_id: str) -> Dialog:
@@ -105,9 +105,7 @@ def dialog_of(call: Call, key: str, avatar_id: str) -> Dialog:
     return Dialog(call.user_id, key or dialog_key(call.user_id, avatar_id), avatar_id or None)
 
 
-async def vectors_of(
-    embeddings: Embeddings, chunks: Sequence[NewChunk], budget_s: float
-) -> dict[bytes, StoredVector]:
+async def vectors_of(embeddings: Embeddings, chunks: Sequence[NewChunk], budget_s: float) -> dict[bytes, StoredVector]:
     """Return the vectors of chunks that were ready in time, by content hash."""
     made = await embeddings.documents([chunk.embedded_text for chunk in chunks], budget_s)
     return {chunk.content_hash: vector for chunk, vector in zip(chunks, made, strict=True) if vector is not None}

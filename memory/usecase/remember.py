@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from memory.domain.fact import Decision, Fact, NewFact, Outcome, Remembered, decide, dedup_hash
+from memory.domain.fact import Decision, Fact, NewFact, Outcome, Remembered, Rival, decide, dedup_hash, taken_back
 from memory.repository import facts as rows
 from memory.repository.facts import Cause, FactRow
 from memory.repository.vectors import StoredVector
@@ -57,17 +57,13 @@ class RememberedFacts:
 class RememberFacts:
     """Stores facts that a caller states directly."""
 
-    def __init__(
-        self, db: Database, idempotency: Idempotency, embeddings: Embeddings, merge_distance: float
-    ) -> None:
+    def __init__(self, db: Database, idempotency: Idempotency, embeddings: Embeddings, merge_distance: float) -> None:
         self._db = db
         self._idempotency = idempotency
         self._embeddings = embeddings
         self._merge_distance = merge_distance
 
-    async def remember(
-        self, call: Call, avatar_id: str, facts: Sequence[NewFact], budget_s: float
-    ) -> RememberedFacts:
+    async def remember(self, call: Call, avatar_id: str, facts: Sequence[NewFact], budget_s: float) -> RememberedFacts:
         """Store facts of the calling user.
 
         Args:
@@ -96,9 +92,22 @@ async def store_facts(tx: Tx, owner: Owner, statements: Statements) -> list[Reme
     for new, vector in zip(statements.facts, statements.vectors, strict=True):
         row = FactRow(new_id(), owner.avatar_id, new, dedup_hash(owner.avatar_id, new.key, new.value), vector)
         rivals = await rows.rivals(tx, owner.user_id, owner.avatar_id, new, vector)
+        if new.retract:
+            results += await _take_back(tx, owner.user_id, new, rivals)
+            continue
         decision = decide(new, row.dedup_hash, rivals, statements.merge_distance)
         results.append(await _apply(tx, owner.user_id, row, decision))
     return results
+
+
+async def _take_back(tx: Tx, user_id: str, new: NewFact, rivals: Sequence[Rival]) -> list[Remembered]:
+    """End the facts that the user took back; they stay as history, with the words that ended them and no successor."""
+    ended = taken_back(new, rivals)
+    if not ended:
+        return []
+    cause = Cause(None, new.origin.turn_id, new.origin.excerpt, new.observed_at)
+    retired = await rows.retire(tx, user_id, [fact.id for fact in ended], cause)
+    return [Remembered(Outcome.SUPERSEDED, fact, fact.id) for fact in retired]
 
 
 async def _apply(tx: Tx, user_id: str, row: FactRow, decision: Decision) -> Remembered:

@@ -1,0 +1,1 @@
+"""English: how sentences become clauses, what must stay silent, and one file of rules for each subject."""

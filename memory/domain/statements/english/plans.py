@@ -1,0 +1,119 @@
+"""What will happen and when: journeys, appointments, goals. A plan without a date is not kept."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import date
+
+from memory.domain.statements.english import dates, phrases
+from memory.domain.statements.english.clause import Clause
+from memory.domain.statements.statement import Finding
+
+_DOING = re.compile(
+    r"am (?P<verb>flying|going|travelling|traveling|visiting|meeting|moving|leaving|starting|taking|seeing|getting|having|running|"
+    r"hosting|throwing|driving|heading|attending|returning|arriving|presenting|defending|celebrating|graduating|performing|speaking|"
+    r"launching|opening|hiking|cycling|sailing|relocating|interviewing|renting|buying|adopting|joining|marrying|turning)"
+    r"(?P<rest> .+)",
+    re.IGNORECASE,
+)
+_GOING_TO = re.compile(r"am (?:going|planning|about|due|set|scheduled|supposed) to (?P<what>[a-z]+ .+|[a-z]+)$", re.IGNORECASE)
+_WILL = re.compile(r"will (?:be )?(?P<what>(?:[a-z]+).*)$", re.IGNORECASE)
+_WILL_BE = re.compile(r"will be (?P<verb>[a-z]+ing)?(?P<rest>.*)$", re.IGNORECASE)
+_PROMISES = re.compile(r"(?:let|tell|send|think|try|see|do|get back|call|ask|check|take (?:it|that|this)|have (?:the|a) )\b", re.I)
+_OCCASION = (
+    r"(?:(?:[\w'-]+ ){0,3}?(?:appointment|meeting|interview|exam|test|flight|check-?up|surgery|operation|wedding|concert|"
+    r"presentation|deadline|conference|class|lesson|reservation|date|party|audition|hearing|viewing|reunion|recital|marathon|"
+    r"train|trip|holiday|vacation|graduation|scan|x-ray|haircut|lecture|defence|defense|call|race|exhibition|competition|gig|shift))"
+)
+_HAVE = re.compile(rf"(?:have|have to go to|got|booked|have booked|scheduled|have scheduled) (?:an?|my|our|the) (?P<what>{_OCCASION})\b(?P<rest>.*)", re.I)
+_MY_OCCASION = re.compile(
+    rf"(?:my|our) (?P<what>{_OCCASION})(?: is| starts| begins| leaves| departs| takes place|'s| has been (?:moved|scheduled)(?: to| for)?"
+    rf"| is scheduled| was moved| is booked| got moved| is due)(?P<rest> .+)",
+    re.IGNORECASE,
+)
+_TIME = re.compile(r"(?:^| )(?P<time>at (?:noon|midnight|\d{1,2}(?:[:.]\d\d)?(?: ?[ap]\.?m\.?| o'clock)?)(?![\d%]))", re.IGNORECASE)
+_HANGING = re.compile(r"(?:\s+(?:on|in|at|for|to|by|from|until|this|the|coming|scheduled|and|with))+\s*$|\s*[,.!]+\s*$", re.IGNORECASE)
+_GOAL = re.compile(
+    r"(?:want|would like|hope|am (?:trying|hoping|learning|working|training|planning)|plan|am determined)(?: hard)? to "
+    r"(?P<what>(?:learn|become|quit|stop|lose|save|improve|finish|write|publish|run a|run the|start my own|start a|open my own|open a|"
+    r"build|get fit|get in shape|get better at|master|speak|buy a house|buy a flat|eat healthier|exercise more|read more|climb|"
+    r"complete|get a degree|play the|study|pass)\b.*)",
+    re.IGNORECASE,
+)
+_SAVING = re.compile(r"am saving(?: up| money)? (?:for|to buy) (?P<what>.+)", re.IGNORECASE)
+_TRAINING = re.compile(r"am (?:training|preparing|studying) for (?P<what>an? .+|the .+|my .+)", re.IGNORECASE)
+_LEARNING = re.compile(r"am (?:learning|teaching myself) (?P<what>[a-z].+)", re.IGNORECASE)
+_GOAL_NOUNS = frozenset({"goal", "main goal", "biggest goal", "new year's resolution", "resolution", "aim", "goal for this year"})
+_GOAL_TRAILING = re.compile(r",? (?:this|next) (?:year|month|summer|spring|autumn|winter)$|,? (?:some ?day|one day|soon)$", re.I)
+_NOT_LEARNED = re.compile(r"(?:to\b|that\b|how\b|about\b|a lot|so much|something|from\b|more\b)", re.IGNORECASE)
+_MAX_PLAN_CHARS = 100
+
+
+def find(clause: Clause, today: date) -> Iterator[Finding]:
+    """Yield the speaker's dated plans and appointments, and lasting goals."""
+    if match := _MY_OCCASION.match(clause.text):
+        yield from _appointment(match, today)
+        return
+    if clause.who == "it" and clause.noun in _GOAL_NOUNS:
+        yield from _goal(clause.predicate.removeprefix("to "))
+    if clause.who != "user":
+        return
+    if match := _HAVE.match(clause.predicate):
+        yield from _appointment(match, today)
+    else:
+        yield from _plans(clause.predicate, today)
+        yield from _goals(clause.predicate, today)
+
+
+def _appointment(match: re.Match[str], today: date) -> Iterator[Finding]:
+    hit = dates.find(match["rest"], today, "future")
+    what = phrases.clean(match["what"])
+    if hit is None or hit.day < today or not what:
+        return
+    time = _TIME.search(match["rest"])
+    value = f"{what} {time['time'].strip()}" if time else what
+    yield Finding("appointment", value, 0.9, when=hit.day)
+
+
+def _plans(predicate: str, today: date) -> Iterator[Finding]:
+    if match := _GOING_TO.match(predicate):
+        words = match["what"]
+    elif match := _DOING.match(predicate):
+        words = f"{phrases.base_form(match['verb'])}{match['rest']}"
+    elif match := _WILL_BE.match(predicate):
+        words = f"{phrases.base_form(match['verb'])}{match['rest']}" if match["verb"] else f"be {match['rest']}"
+    elif (match := _WILL.match(predicate)) and _PROMISES.match(match["what"]) is None:
+        words = match["what"]
+    else:
+        return
+    yield from _dated_plan(words, today)
+
+
+def _dated_plan(words: str, today: date) -> Iterator[Finding]:
+    hit = dates.find(words, today, "future")
+    if hit is None or hit.day < today or (hit.day == today and "tonight" not in words.lower()):
+        return
+    value = phrases.collapsed(_HANGING.sub("", words[: hit.start]) + " " + words[hit.end :].strip(" ,.!"))
+    value = _HANGING.sub("", value)
+    if " " in value and len(value) <= _MAX_PLAN_CHARS and "\ufffc" not in value:
+        yield Finding("plan", value, 0.85, when=hit.day)
+
+
+def _goals(predicate: str, today: date) -> Iterator[Finding]:
+    if dates.find(predicate, today, "future") and predicate.lower().startswith("am planning"):
+        return
+    if match := _GOAL.match(predicate):
+        yield from _goal(match["what"])
+    elif match := _SAVING.match(predicate):
+        yield from _goal(f"save for {match['what']}")
+    elif match := _TRAINING.match(predicate):
+        yield from _goal(f"train for {match['what']}")
+    elif (match := _LEARNING.match(predicate)) and _NOT_LEARNED.match(match["what"]) is None:
+        yield from _goal(f"learn {match['what']}")
+
+
+def _goal(text: str) -> Iterator[Finding]:
+    words = _GOAL_TRAILING.sub("", phrases.clean_edges(phrases.head(text)))
+    if " " in words and len(words) <= phrases.MAX_VALUE_CHARS and "\ufffc" not in words:
+        yield Finding("goal", words, 0.85)
