@@ -31,7 +31,7 @@ class Periodic:
     work: Callable[[], Awaitable[None]]
 
     async def run(self, leases: Leases, stop: asyncio.Event) -> None:
-        """Run the work whenever this process holds the lease, until told to stop; what fails is logged and tried again."""
+        """Run the work whenever this process holds the lease, until told to stop; what fails is logged and retried."""
         while not stop.is_set():
             await self._once(leases)
             try:

@@ -2,8 +2,9 @@
 
 A claim is a lease, prolonged while the handler works. Whoever claims counts the attempt first, so an item that kills
 its worker is not tried for ever. A crash at any moment, also between a handler's success and the removal, leads to
-another delivery and never to none: handlers are idempotent. Items of one tenant and key are delivered one after the other, in
-the order of appending; an item that waits for its next attempt holds back those behind it, a dead one does not.
+another delivery and never to none: handlers are idempotent. Items of one tenant and key are delivered one after the
+other, in the order of appending; an item that waits for its next attempt holds back those behind it, a dead one does
+not.
 
 Times are those of the process. Processes that share an outbox may differ by less than a lease.
 """
