@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from mesh.kernel.errors import ErrorDetails, FieldViolation, InvalidArgument
+from mesh.kernel.errors import ErrorDetails, FieldViolation, InvalidArgument, invalid_field
 from mesh.kernel.reasons import Reason
 
 T = TypeVar("T")
@@ -32,13 +32,19 @@ class Page(Generic[T]):
 
 
 def page_size(requested: int) -> int:
-    """Return the size to use: 0 means the default, more than the most is cut to it (AIP-158)."""
+    """Return the size to use: 0 means the default, more than the most is cut to it (AIP-158).
+
+    Raises:
+        InvalidArgument: the size is negative.
+    """
+    if requested < 0:
+        raise invalid_field("page_size", "must not be negative", "INT32_GTE")
     return min(requested or DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE)
 
 
 def encode_token(position: Sequence[str | int], *bound_to: str) -> str:
     """Return the token of a keyset position, bound to the query's other arguments."""
-    raw = json.dumps([_digest(bound_to), *position], separators=(",", ":"))
+    raw = json.dumps([_digest(position, bound_to), *position], separators=(",", ":"))
     return base64.urlsafe_b64encode(raw.encode()).decode().rstrip("=")
 
 
@@ -51,18 +57,18 @@ def decode_token(token: str, *bound_to: str) -> list[str | int]:
     try:
         padded = token + "=" * (-len(token) % 4)
         parts = json.loads(base64.b64decode(padded.encode("ascii"), altchars=b"-_", validate=True))
-    except (ValueError, UnicodeError):
+    except (ValueError, RecursionError):  # nested brackets exhaust the JSON reader's stack
         raise _invalid() from None
-    if not isinstance(parts, list) or len(parts) < 2 or parts[0] != _digest(bound_to):
+    if not isinstance(parts, list) or len(parts) < 2:  # digest and key
         raise _invalid()
-    position = parts[1:]
-    if not all(isinstance(part, str | int) for part in position):
+    digest, *position = parts
+    if not all(type(part) in {str, int} for part in position) or digest != _digest(position, bound_to):
         raise _invalid()
     return position
 
 
-def _digest(bound_to: Sequence[str]) -> str:
-    return hashlib.sha256("\x1f".join(bound_to).encode()).hexdigest()[:16]
+def _digest(position: Sequence[str | int], bound_to: Sequence[str]) -> str:
+    return hashlib.sha256(json.dumps([list(position), list(bound_to)]).encode()).hexdigest()[:16]
 
 
 def _invalid() -> InvalidArgument:

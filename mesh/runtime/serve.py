@@ -1,8 +1,8 @@
 """The life of a server process: signals, tasks, and one order of stopping.
 
-`run` owns the process: it starts the event loop, turns the first SIGTERM or Ctrl-C into a stop event and the second into
-an immediate exit, and decides the exit code. `serve` owns the parts: it runs workers beside the server, and when one of
-them fails or the event is set, it stops everything in one order under one deadline:
+`run` owns the process: it starts the event loop, turns the first SIGTERM or Ctrl-C into a stop event and the second
+into an immediate exit, and decides the exit code. `serve` owns the parts: it runs workers beside the server, and when
+one of them fails or the event is set, it stops everything in one order under one deadline:
 
     not ready → balancers notice → no new calls, calls in progress finish → workers → connections → telemetry
 
@@ -26,7 +26,7 @@ from mesh.telemetry.stalls import LoopWatchdog
 
 _LOG = logging.getLogger("mesh.runtime")
 
-_INTERRUPTED = 130  # 128 + SIGINT, as shells have it
+_KILLED = 128  # plus the number of the signal, as shells have it
 
 Main: TypeAlias = Callable[[asyncio.Event], Awaitable[None]]
 Worker: TypeAlias = Callable[[asyncio.Event], Awaitable[None]]
@@ -105,7 +105,8 @@ def run(main: Main) -> int:
         main: builds the parts and returns when they are stopped; it gets the event that says when.
 
     Returns:
-        0 after a clean stop, 1 after an error (which is logged), 130 after a second Ctrl-C.
+        0 after a clean stop, 1 after an error, which has been logged. A second signal exits at once, with 128 plus its
+        number.
     """
     os.environ.setdefault("GRPC_VERBOSITY", "ERROR")  # noqa: TID251 - gRPC's core reads it once, and logs every GOAWAY
     with asyncio.Runner() as runner:
@@ -221,7 +222,7 @@ def _take_signals(stop: asyncio.Event) -> None:
         if stop.is_set():
             _LOG.warning("stopped at once by a second signal")
             sys.stderr.flush()
-            os._exit(_INTERRUPTED)
+            os._exit(_KILLED + number)
         stop.set()
 
     for number in (signal.SIGTERM, signal.SIGINT):
