@@ -1,0 +1,1 @@
+"""The edge of the mesh: HTTP and gRPC for callers, sessions, avatars and API keys."""

@@ -1,0 +1,3 @@
+"""`python -m gateway serve|migrate`."""
+
+from __future__ import annotations

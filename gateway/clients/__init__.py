@@ -1,0 +1,1 @@
+"""The other servers, as the gateway's use cases see them."""

@@ -1,0 +1,1 @@
+"""What sessions, avatars and keys are; pure values and rules."""

@@ -1,0 +1,1 @@
+"""The HTTP side: contracts become routes, statuses become problem documents, streams become SSE or NDJSON."""

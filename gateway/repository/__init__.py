@@ -1,0 +1,1 @@
+"""SQL of the gateway: one query a function, rows as domain dataclasses."""

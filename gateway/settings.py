@@ -1,0 +1,59 @@
+"""The settings of the gateway, each named by the environment variable that sets it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from gateway.http.limits import HttpLimits
+from mesh.rpc.settings import RpcSettings
+from mesh.runtime.settings import setting
+from mesh.telemetry.settings import TelemetrySettings
+
+
+@dataclass(frozen=True, slots=True)
+class GatewaySettings:
+    """What a gateway process needs to know.
+
+    Args:
+        database_url: database as the gateway's runtime role.
+        identity_keys: keys shared by every server of the mesh; the first signs, all verify.
+        http_host: address that HTTP listens on.
+        http_port: port of HTTP; 0 takes a free one.
+        listen: address of its gRPC.
+        engine_target: gRPC target of the engine.
+        memory_target: gRPC target of memory.
+        auth_mode: how callers are proven.
+        pool_max: most database connections.
+        ready_timeout_s: how long one check of `/readyz` may take.
+    """
+
+    database_url: str = setting(
+        "MNEMESH_DATABASE_URL",
+        "Database as the server's runtime role; embedded:// and memory:// are started.",
+        secret=True,
+    )
+    identity_keys: tuple[str, ...] = setting(
+        "MNEMESH_IDENTITY_KEYS",
+        "Comma-separated keys that sign identity between servers, 32 bytes or more.",
+        secret=True,
+    )
+    http_host: str = setting("MNEMESH_HTTP_HOST", "Address that HTTP listens on.", default="127.0.0.1")
+    http_port: int = setting("MNEMESH_HTTP_PORT", "Port of HTTP; 0 takes a free one.", default=8080)
+    listen: str = setting("MNEMESH_GATEWAY_LISTEN", "Address of the gateway's gRPC.", default="127.0.0.1:50050")
+    engine_target: str = setting("MNEMESH_ENGINE_TARGET", "gRPC target of the engine.", default="127.0.0.1:50051")
+    memory_target: str = setting("MNEMESH_MEMORY_TARGET", "gRPC target of memory.", default="127.0.0.1:50052")
+    auth_mode: Literal["none", "api_key"] = setting(
+        "MNEMESH_AUTH_MODE",
+        "How callers are proven: api_key, or none, which is allowed on loopback addresses only.",
+        default="none",
+    )
+    pool_max: int = setting(
+        ("MNEMESH_DB_POOL_MAX", "DB_POOL_MAX"), "Most database connections of one process.", default=10
+    )
+    ready_timeout_s: float = setting(
+        "MNEMESH_GATEWAY_READY_TIMEOUT_SECONDS", "Seconds that one check of /readyz may take.", default=1.0
+    )
+    limits: HttpLimits = field(default_factory=HttpLimits)
+    rpc: RpcSettings = field(default_factory=RpcSettings)
+    telemetry: TelemetrySettings = field(default_factory=TelemetrySettings)

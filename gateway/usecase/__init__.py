@@ -1,0 +1,1 @@
+"""What the gateway does: transactions around repositories, no transport."""
