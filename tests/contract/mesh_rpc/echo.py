@@ -1,3 +1,4 @@
+# ruff: noqa: N802 - methods of a servicer have the names of their RPCs
 """The test service: compiled on first use, served on a socket file, its behaviour set by each test."""
 
 from __future__ import annotations
