@@ -33,8 +33,8 @@ from gateway.usecase.key_lookup import KeyLookup
 from gateway.usecase.readiness import Readiness, database_check
 from gateway.usecase.sessions import Sessions
 from mesh.db.idempotency import Idempotency
-from mesh.db.migrate import check_current
 from mesh.db.pool import Database
+from mesh.db.revisions import check_current
 from mesh.db.settings import DatabaseSettings
 from mesh.kernel.clock import Clock, SystemClock
 from mesh.kernel.errors import FailedPrecondition
@@ -43,8 +43,9 @@ from mesh.rpc.auth import InternalAuthenticator, TokenSigner, TokenVerifier
 from mesh.rpc.channel import ChannelSettings, connect
 from mesh.rpc.server import MeshServer
 from mesh.rpc.settings import TlsSettings
-from mesh.runtime.serve import Worker
-from mesh.telemetry.traces import process_tracing
+from mesh.runtime.serve import Process, Worker, serve
+from mesh.telemetry.metrics import configure_metrics
+from mesh.telemetry.traces import configure_tracing, process_tracing
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,3 +233,33 @@ def require_loopback(settings: GatewaySettings) -> None:
                 f"{variable} is not a loopback address, and MNEMESH_AUTH_MODE=none lets in whoever can reach it; "
                 "set MNEMESH_AUTH_MODE=api_key, or listen on 127.0.0.1",
             )
+
+
+async def serve_until(stop: asyncio.Event, settings: GatewaySettings) -> None:
+    """Run a gateway, with its telemetry, until the event is set.
+
+    Raises:
+        MeshError: it cannot start; the message says what to set.
+    """
+    tracing = configure_tracing(SELF, settings.telemetry)
+    end_metrics = configure_metrics(SELF, settings.telemetry)
+
+    async def end_telemetry() -> None:
+        await asyncio.to_thread(tracing.shutdown)
+        await asyncio.to_thread(end_metrics)
+
+    server = GatewayServer(settings)
+    try:
+        await server.start()
+    except BaseException:
+        await server.stop(0)
+        await server.close()
+        raise
+    process = Process(
+        servers=[server],
+        workers=server.workers,
+        closers={"connections": server.close, "telemetry": end_telemetry},
+        drain=settings.drain,
+        stall_threshold_s=settings.telemetry.stall_threshold_s,
+    )
+    await serve(stop, process)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from mesh.db.migrate import ServiceSchema
 from mesh.db.queries import load
+from mesh.db.roles import ServiceSchema
 
 NAME = "gateway"
 

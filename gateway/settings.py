@@ -7,6 +7,7 @@ from typing import Literal
 
 from gateway.http.limits import HttpLimits
 from mesh.rpc.settings import RpcSettings
+from mesh.runtime.serve import DrainSettings
 from mesh.runtime.settings import setting
 from mesh.telemetry.settings import TelemetrySettings
 
@@ -57,3 +58,43 @@ class GatewaySettings:
     limits: HttpLimits = field(default_factory=HttpLimits)
     rpc: RpcSettings = field(default_factory=RpcSettings)
     telemetry: TelemetrySettings = field(default_factory=TelemetrySettings)
+    drain: DrainSettings = field(default_factory=DrainSettings)
+
+
+@dataclass(frozen=True, slots=True)
+class MigrateSettings:
+    """What `python -m gateway migrate` needs to know.
+
+    Args:
+        admin_url: database as a role that may create roles and schemas.
+        password: new password of the runtime role; empty leaves the one that it has.
+    """
+
+    admin_url: str = setting(
+        "MNEMESH_ADMIN_DATABASE_URL", "Database as a role that may create roles, for migrations.", secret=True
+    )
+    password: str = setting(
+        "MNEMESH_GATEWAY_DB_PASSWORD",
+        "Password to give the runtime role mnemesh_gateway when migrating; unset leaves it as it is.",
+        default="",
+        secret=True,
+    )
+
+
+OTHERS_VARIABLES = (
+    "MNEMESH_DATABASE_URL",
+    "MNEMESH_ADMIN_DATABASE_URL",
+    "MNEMESH_HOME",
+    "MNEMESH_LOG_*",
+    "MNEMESH_PG_*",
+    "MNEMESH_ENGINE_*",
+    "MNEMESH_MEMORY_*",
+    "MNEMESH_MODEL_*",
+    "MNEMESH_GEMINI_*",
+    "MNEMESH_OPENAI_*",
+    "MNEMESH_EMBEDDER*",
+    "MNEMESH_OBJECT_STORE*",
+    "MNEMESH_GATEWAY_DB_PASSWORD",
+    "MNEMESH_TEST_*",
+)
+"""Names that the other servers read from the same environment; any other unknown one is a mistake."""

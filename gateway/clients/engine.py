@@ -6,8 +6,7 @@ from collections.abc import AsyncGenerator
 
 import grpc
 
-from gateway.domain.avatar import ChatPartner
-from gateway.usecase.ports import ChatMessage
+from gateway.domain.chat import ChatMessage, ChatPartner
 from mesh.kernel.errors import FailedPrecondition, InvalidArgument, MeshError
 from mesh.kernel.identity import Principal
 from mesh.kernel.reasons import Reason

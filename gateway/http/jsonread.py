@@ -1,4 +1,4 @@
-"""Requests from JSON, query strings and path variables into messages, with the exact field in every refusal.
+"""Values of JSON, query strings and path variables into messages, with the exact field in every refusal.
 
 Nothing is skipped: a field that the message does not have is refused by name, so that a typing mistake is never taken
 for a default. Fields are accepted under their JSON and their proto names, enum values with and without the prefix of
@@ -9,13 +9,11 @@ from __future__ import annotations
 
 import base64
 import binascii
-import json
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-import orjson
 from google.protobuf import json_format
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from google.protobuf.message import Message
@@ -29,8 +27,7 @@ from gateway.http.names import (
     is_well_known,
     proto_path,
 )
-from mesh.kernel.errors import ErrorDetails, FieldViolation, InvalidArgument, invalid_field
-from mesh.kernel.reasons import Reason
+from mesh.kernel.errors import InvalidArgument, invalid_field
 
 _INTEGERS = {
     FieldDescriptor.CPPTYPE_INT32: (-(2**31), 2**31 - 1),
@@ -44,34 +41,10 @@ _NOT_FINITE = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 _INTEGER = re.compile(r"-?[0-9]{1,20}")
 _NUMBER = re.compile(r"-?[0-9]{1,400}(\.[0-9]{1,400})?([eE][+-]?[0-9]{1,4})?")
 _MASK = re.compile(r"\*|[A-Za-z][A-Za-z0-9_]*(\.[A-Za-z][A-Za-z0-9_]*)*")
-_SURROGATE = re.compile("[\ud800-\udfff]")
 _FORMS = {
     "google.protobuf.Timestamp": "must be an RFC 3339 time, such as 2026-12-01T09:30:00Z",
     "google.protobuf.Duration": "must be seconds with an s, such as 1.5s",
 }
-
-
-def parse_json(body: bytes) -> dict[str, Any]:
-    """Return the object that a request body holds; an empty body is an empty object.
-
-    Raises:
-        InvalidArgument: it is not JSON in UTF-8 or not an object (MALFORMED_MESSAGE), or a text in it holds half of a
-            surrogate pair (TEXT_NOT_STORABLE, with the field).
-    """
-    if not body:
-        return {}
-    try:
-        value = orjson.loads(body)
-    except orjson.JSONDecodeError:
-        raise _why_not(body) from None
-    if not isinstance(value, dict):
-        raise malformed("the body must be a JSON object")
-    return value
-
-
-def malformed(message: str) -> InvalidArgument:
-    """Return the error for bytes that are no request of the method."""
-    return InvalidArgument(Reason.MALFORMED_MESSAGE, message)
 
 
 def merge(message: Message, value: Any, path: str = "") -> None:
@@ -79,7 +52,7 @@ def merge(message: Message, value: Any, path: str = "") -> None:
 
     Args:
         message: what to fill.
-        value: as `parse_json` gives it.
+        value: as `gateway.http.jsontext.parse_json` gives it.
         path: where the message stands in the request, for errors; empty for the request itself.
 
     Raises:
@@ -261,38 +234,3 @@ def _bytes(text: str, where: str) -> bytes:
 
 def _takes_null(field: FieldDescriptor) -> bool:
     return field.message_type is not None and field.message_type.full_name == "google.protobuf.Value"
-
-
-def _why_not(body: bytes) -> InvalidArgument:
-    try:
-        value = json.loads(body.decode("utf-8"))
-    except UnicodeDecodeError:
-        return malformed("the body is not UTF-8")
-    except json.JSONDecodeError as error:
-        return malformed(f"the body is not JSON: see line {error.lineno}, column {error.colno}")
-    except (ValueError, RecursionError):
-        return malformed("the body is not JSON")
-    where = next(_broken_texts(value, ""), None)
-    if where is None:
-        return malformed("the body is not JSON")
-    violation = FieldViolation(where, "holds half of a surrogate pair", "STRING_SURROGATE")
-    return InvalidArgument(
-        Reason.TEXT_NOT_STORABLE,
-        f"{where}: holds half of a surrogate pair, which is no character",
-        ErrorDetails(violations=(violation,)),
-    )
-
-
-def _broken_texts(value: Any, path: str) -> Iterator[str]:
-    if isinstance(value, str):
-        if _SURROGATE.search(value):
-            yield path
-    elif isinstance(value, list):
-        for index, item in enumerate(value):
-            yield from _broken_texts(item, f"{path}[{index}]")
-    elif isinstance(value, dict):
-        for name, item in value.items():
-            here = _SURROGATE.sub("\ufffd", f"{path}.{name}" if path else name)
-            if _SURROGATE.search(name):
-                yield here
-            yield from _broken_texts(item, here)

@@ -17,7 +17,8 @@ from google.protobuf.descriptor import FieldDescriptor, MethodDescriptor, Servic
 from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
 
-from gateway.http.jsonread import malformed, merge, parse_json, set_texts
+from gateway.http.jsonread import merge, set_texts
+from gateway.http.jsontext import malformed, parse_json
 from gateway.http.names import descriptor_of, fields_along, fields_by_any_name
 from gateway.http.path import PathTemplate, compile_template
 from mesh.kernel.errors import NotFound, Unimplemented, invalid_field

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gateway.domain.avatar import ChatPartner
+from gateway.domain.chat import ChatPartner
 from gateway.domain.keyset import Position
 from gateway.domain.session import NewSession, Session, SessionChange
 from mesh.db.queries import load

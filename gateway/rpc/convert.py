@@ -8,8 +8,8 @@ from google.protobuf.timestamp_pb2 import Timestamp
 
 from gateway.domain.api_key import ApiKey, NewApiKey
 from gateway.domain.avatar import Avatar
+from gateway.domain.chat import ChatMessage
 from gateway.domain.session import NewSession, Session, SessionEdit
-from gateway.usecase.ports import ChatMessage
 from mnemesh.gateway.v1 import (
     api_key_pb2,
     api_key_service_pb2,

@@ -6,10 +6,11 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import Generic, TypeVar
 
-from gateway.domain.avatar import ChatPartner, avatar_not_found
+from gateway.domain.avatar import avatar_not_found
+from gateway.domain.chat import ChatMessage, ChatPartner
 from gateway.domain.session import session_not_found
 from gateway.repository import sessions
-from gateway.usecase.ports import ChatMessage, Engine
+from gateway.usecase.ports import Engine
 from mesh.db.pool import Database
 from mesh.kernel.identity import Call
 

@@ -3,30 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator
-from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
-from gateway.domain.avatar import ChatPartner
+from gateway.domain.chat import ChatMessage, ChatPartner
 from mesh.kernel.identity import Principal
 
 E_co = TypeVar("E_co", covariant=True)
-
-
-@dataclass(frozen=True, slots=True)
-class ChatMessage:
-    """What a user says.
-
-    Args:
-        session_id: UUID of the session.
-        text: 1 to 65,536 characters.
-        request_id: the caller's UUID for retries, or empty.
-        time_zone: IANA name, empty for UTC.
-    """
-
-    session_id: str
-    text: str
-    request_id: str
-    time_zone: str
 
 
 class Engine(Protocol[E_co]):
