@@ -146,7 +146,7 @@ def _conversation_chunk(digest: bytes, part: int, text: str, message: Message) -
         source=ChunkSource.CONVERSATION,
         part=part,
         text=text,
-        lexemes=lexemes(text, speaker=message.speaker),
+        lexemes=lexemes(f"{message.speaker}: {text}", speaker=message.speaker),
         message=message,
         tags=(ChunkSource.CONVERSATION.value,),
     )

@@ -28,6 +28,7 @@ MAX_EXCERPT_CHARS = 1000
 
 _SILENT_SPEAKERS = frozenset({"assistant", "system", "tool", "model"})
 _CYRILLIC = re.compile(r"[\u0400-\u04ff]")
+_LETTER = re.compile(r"[A-Za-z\u0400-\u04ff]")
 _LATIN = re.compile(r"[A-Za-z]")
 _NOT_UKRAINIAN = re.compile(r"[ыэёъ]", re.IGNORECASE)
 
@@ -76,12 +77,18 @@ def _read(plain: str, today: date) -> Iterator[Reading]:
 
 
 def _read_sentence(sentence: Sentence, today: date) -> Iterator[Reading]:
-    cyrillic = len(_CYRILLIC.findall(sentence.text))
-    if cyrillic > len(_LATIN.findall(sentence.text)):
+    if _is_cyrillic(sentence.text):
         if _NOT_UKRAINIAN.search(sentence.text) is None:
             yield from ukrainian.read_sentence(sentence, today)
     else:
         yield from english.read_sentence(sentence, today)
+
+
+def _is_cyrillic(text: str) -> bool:
+    """Tell whether a sentence is written in Cyrillic; foreign names in it do not change that."""
+    first = _LETTER.search(text)
+    mostly = len(_CYRILLIC.findall(text)) > len(_LATIN.findall(text))
+    return mostly or (first is not None and _CYRILLIC.match(first[0]) is not None)
 
 
 def _answer(plain: str, previous: str) -> Iterator[Reading]:

@@ -1,6 +1,6 @@
 """What of a text is the speaker's own plain words: everything else is blanked out, position for position.
 
-Blanked: fenced and inline code, quoted lines, blocks between tags (recalled text comes that way, and it must never be
+Blanked: fenced and inline code, quoted lines, lines of a transcript ('User: …'), blocks between tags (recalled text comes that way, and it must never be
 learned again, G5), and quotations that may hold somebody else's words. Positions stay, so an excerpt can be cut from
 the original. Every scan here is a single pass.
 """
@@ -29,6 +29,11 @@ _SAME_LENGTH = str.maketrans(
 _FENCE = re.compile(r"^[ \t]*(?:`{3,}|~{3,})", re.MULTILINE)
 _CODE = re.compile(r"`[^`\n]*`")
 _QUOTED_LINE = re.compile(r"^[ \t]*[>|].*$", re.MULTILINE)
+_TRANSCRIPT_LINE = re.compile(
+    r"^[ \t]*\W{0,3}(?:user|human|assistant|ai|bot|system|customer|client|agent|interviewer|interviewee|q|a|speaker \w{1,10})\W{0,3}:.*$",
+    re.MULTILINE | re.IGNORECASE,
+)
+_LABELLED_LINE = re.compile(r"^[ \t]*[A-ZА-ЯҐЄІЇ][\w'-]{0,30}(?: [A-ZА-ЯҐЄІЇ][\w'-]{0,30})?: .*$", re.MULTILINE)
 _TAG = re.compile(r"<(/?)([A-Za-z][\w-]{0,40})(?:\s[^<>\n]{0,200})?>")
 _QUOTATION = re.compile(r'"[^"\n]{1,2000}"')
 _PERSONAL = re.compile(
@@ -46,6 +51,9 @@ def plain(text: str) -> str:
     kept = _without_fences(cut)
     kept = _CODE.sub(_lines, kept)
     kept = _QUOTED_LINE.sub(_lines, kept)
+    kept = _TRANSCRIPT_LINE.sub(_lines, kept)
+    if len(_LABELLED_LINE.findall(kept)) > 1:
+        kept = _LABELLED_LINE.sub(_lines, kept)
     kept = _without_tags(kept)
     return _QUOTATION.sub(_quotation, kept.translate(_SAME_LENGTH))
 

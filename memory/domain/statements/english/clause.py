@@ -125,7 +125,7 @@ def _speaker(words: str, start: int, end: int) -> Clause | None:
         return None
     aux = _AUX.get((match["aux"] or match["chat"] or "").lower(), "")
     predicate = canonical(f"{aux} {words[match.end() :].strip()}".strip())
-    return Clause(words, start, end, "user", predicate, plural=(match["who"] or "").lower() == "we")
+    return Clause(words, start, end, "user", predicate, plural=(match["who"] or "i").lower() != "i")
 
 
 def _related(words: str, start: int, end: int) -> Clause | None:
@@ -137,13 +137,14 @@ def _related(words: str, start: int, end: int) -> Clause | None:
     rest = _IS_CONTRACTED.sub(" is ", words[match.end() :], count=1)
     if rest.startswith("'"):
         return _named(words, start, end) or Clause(words, start, end)
+    compound = _NOUN.match(words)
     called = _CALLED.match(rest)
     after = rest[called.end() :] if called else rest
     name = names.person(after)
+    if not name and compound is not None and not compound["noun"].lower().endswith(match["rel"].lower()):
+        return _named(words, start, end)
     predicate = canonical(after[len(name) :] if name else rest)
-    plural = words[:3].lower() == "our"
-    noun, predicate_text = "", predicate
-    return Clause(words, start, end, relation.subject, predicate_text, plural, relation, name, noun)
+    return Clause(words, start, end, relation.subject, predicate, words[:3].lower() == "our", relation, name)
 
 
 def _named(words: str, start: int, end: int) -> Clause | None:
@@ -155,7 +156,8 @@ def _named(words: str, start: int, end: int) -> Clause | None:
 
 def _inherited(words: str, start: int, end: int, before: Clause | None) -> Clause | None:
     if before is None or before.who in ("", "it"):
-        return None
+        introduced = before is not None and before.noun in ("name", "first name") and is_fragment(words)
+        return Clause(words, start, end, "user", canonical(f"am {words}")) if introduced else None
     pronoun = _PRONOUN.match(words)
     if pronoun is not None and before.relation is not None:
         predicate = f"{'is ' if pronoun['be'] else ''}{words[pronoun.end() :]}"

@@ -18,7 +18,7 @@ MAX_CLAUSE_CHARS = 300
 _NEW_SUBJECT = (
     r"(?:i|i'm|i've|i'll|i'd|im|ive|we|we're|we've|we'll|my|our|he|she|they|it|it's|he's|she's|they're|you|you're|your|there|"
     r"his|her|their|its|this|that's|what|what's|how|who|where|can|could|do|does|did|is|are|will|would|should|now|then|just "
-    r"kidding|please|call me|not|maybe)\b"
+    r"kidding|please|call me|not|maybe|remember|note|keep in mind|don't forget)\b"
 )
 _NEW_VERB = (
     r"(?:(?:also|just|recently|really|currently|now|still|absolutely|never|sometimes|usually) )?"
@@ -29,7 +29,7 @@ _NEW_VERB = (
     r"started|quit|left|used to|will|got|had|have|has|play|plays|paint|run|go|born|eat|eats|drink|married|allergic|"
     r"originally|need|want)\b(?! (?:and|or)\b)(?=\s))"
 )
-_FRAGMENT = r"(?:an?|\d{1,3}|from|living|based|working|originally|married|mother|father|single)\s"
+_FRAGMENT = r"(?:\d{1,3}(?=[\s,]|$)|(?:an?|from|living|based|working|originally|married|mother|father|single)\s)"
 _SIDE = (
     r"(?:but|because|although|though|whereas|if|unless|until|whether|when|whenever|except|however|"
     r"(?:since|so|while|as|where|before|after|once|and|or|plus|even though|in case)(?= (?:i|i'm|i've|we|we're|my|our|he|she|"

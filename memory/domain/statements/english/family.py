@@ -23,6 +23,7 @@ _ARE_NAMED = re.compile(
     rf"{_MY}(?:(?:two|three|four|five) )?(?P<rel>{_PLURAL})(?:'s?|s'?)?(?: names)?(?: are|:)(?: called| named)? (?P<names>.+)",
     re.IGNORECASE,
 )
+_PLURAL_PASSING = re.compile(rf"{_MY}(?P<rel>{_PLURAL}),? (?P<names>[^\W\d_a-z].+)")
 _PERSON_IS = re.compile(rf"(?P<name>.{{2,60}}?) is {_MY}(?P<rel>{_RELATION})\b", re.IGNORECASE)
 
 _HAVE_NAMED = re.compile(
@@ -70,7 +71,7 @@ def find(clause: Clause, _today: date) -> Iterator[Finding]:
 
 
 def _named(text: str) -> Iterator[Finding]:
-    if match := _ARE_NAMED.match(text):
+    if match := _ARE_NAMED.match(text) or _PLURAL_PASSING.match(text[:1].lower() + text[1:]):
         key = PLURALS[match["rel"].lower()]
         yield from (Finding(key, name, 0.9, of_speaker=True) for name in _plain(names.people(match["names"])))
         return

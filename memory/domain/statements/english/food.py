@@ -20,6 +20,7 @@ _ALLERGIC_NO_MORE = re.compile(
     r"(?:no longer am|am no longer|am not) allergic to (?P<list>.+)|(?:have )?(?:outgrew|outgrown) my (?P<thing>[\w-]+) allergy",
     re.IGNORECASE,
 )
+_IN_PASSING = re.compile(r"\b(?<!outgrown )(?<!outgrew )my (?P<thing>[\w-]+(?: nut)?) allergy\b", re.IGNORECASE)
 _ANY_MORE = re.compile(r"\b(?:any ?more|any longer|no longer)\b|outg", re.IGNORECASE)
 _INTOLERANT = re.compile(r"am (?P<thing>lactose|gluten|fructose|histamine)[- ]intolerant\b", re.IGNORECASE)
 _CANNOT = re.compile(r"(?:can't|am unable to|am not allowed to|must not|am not able to) (?:eat|have|tolerate|digest) (?P<list>.+)", re.I)
@@ -77,6 +78,8 @@ def find(clause: Clause, _today: date) -> Iterator[Finding]:
             yield from _allergies(clause.predicate, 0.9)
         return
     yield from _allergy(clause.predicate)
+    if clause.who == "user" and (match := _IN_PASSING.search(clause.text)) and _ALLERGENS.fullmatch(match["thing"]):
+        yield Finding("allergy", match["thing"], 0.85)
     yield from _diet(clause.predicate)
     yield from _avoided(clause.predicate)
 

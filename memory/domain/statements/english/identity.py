@@ -13,7 +13,7 @@ from memory.domain.statements.statement import Finding
 _NAME_NOUNS = frozenset({"name", "first name", "full name", "real name", "given name"})
 _CALL_ME = re.compile(
     r"(?:(?:you|people|everyone|everybody|friends|my friends|most people|they|folks|my family)"
-    r"(?: can| may| could| should| all| usually| always| just| mostly)* )?(?:please )?(?:just )?call me (?P<name>.+)",
+    r"(?: can| may| could| should| all| usually| always| just| mostly)* )?(?:please )?(?:just )?calls? me (?P<name>.+)",
     re.IGNORECASE,
 )
 _GOES_BY = re.compile(r"(?:go by|am known as)(?: the name)? (?P<name>.+)", re.IGNORECASE)
@@ -154,7 +154,7 @@ def _by_noun(clause: Clause, today: date) -> Iterator[Finding]:
 
 
 def _lower_name(value: str) -> str:
-    match = _LOWER_NAME.match(value.strip(" .,!"))
+    match = _LOWER_NAME.match(value.split(",", 1)[0].strip(" .!"))
     if match is None or match[1].lower() in _NOT_LOWER_NAMES or not match[1].islower() or not is_plain_name(match[1]):
         return ""
     return " ".join(names.titled(part) for part in match.groups() if part)

@@ -16,10 +16,16 @@ _ADVERB = (
     r"luckily|sadly|happily|personally|finally|still|since|so that|although|though|even though|please|correction|update|"
     r"good news|big news|great news|great|perfect|cool|nice|awesome|listen|look|guess what|in general|generally|basically|"
     r"first of all|first|second|for starters|in addition|on top of that|after all|in my free time|in my spare time|at home|"
-    r"a bit about me|about me|some background|quick note|one more thing|another thing|ps|p\.s\.|since|there|everyone|all)"
+    r"a bit about me|about me|some background|quick note|one more thing|another thing|ps|p\.s\.|since|by (?:profession|trade|training)|professionally)"
 )
 _PUNCTUATED = re.compile(rf"{_ADVERB}\b(?:[\s,!:.–-]+|$)", re.IGNORECASE)
-_GREETING_NAME = re.compile(r"(?i:hi|hello|hey|dear|thanks|thank you)\s+[A-Z][\w'-]{1,30}(?:[\s,!.–-]+|$)")
+_AFTER_PHRASE = re.compile(
+    r"(?:after|following) (?:[\w-]{1,20} ){1,5}(?:in|at|of|with) [\w -]{1,40}?,? (?=(?:i|we|my)\b)", re.IGNORECASE
+)
+_GREETING_NAME = re.compile(
+    r"(?:(?i:hi|hello|hey|dear|thanks|thank you)\s+[A-Z][\w'-]{1,30}|(?i:hi|hello|hey) (?i:there|everyone|all|guys|folks|again))"
+    r"(?:[\s,!.–-]+|$)"
+)
 _CARRIER = re.compile(
     r"(?:"
     r"(?:please |just |and )*(?:do )?(?:remember|note|keep in mind|bear in mind|don't forget|be aware|mind you|know)(?: that|,|:)?"
@@ -39,7 +45,7 @@ def without_openers(text: str) -> str:
     """Return a clause from its subject on."""
     rest = text.lstrip(" ,.:!–-\"'")
     for _ in range(_MAX_OPENERS):
-        match = _GREETING_NAME.match(rest) or _PUNCTUATED.match(rest) or _CARRIER.match(rest)
+        match = _GREETING_NAME.match(rest) or _PUNCTUATED.match(rest) or _CARRIER.match(rest) or _AFTER_PHRASE.match(rest)
         if match is not None:
             rest = rest[match.end() :]
         elif (length := dates.leading(rest)) > 0:

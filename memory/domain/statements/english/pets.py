@@ -42,6 +42,7 @@ _PET = rf"{_ADJECTIVES}(?P<pet>{_WORD})"
 
 _IN_PASSING = re.compile(rf"(?i:\b(?:my|our) {_PET},?(?: called| named)? )(?P<name>[^\W\d_].*)")
 _NAME_OF = re.compile(rf"(?:my|our) {_PET}(?:'s name is|'s name's|'s called|'s named| is (?:called|named)) (?P<name>.+)", re.I)
+_ARE_NAMED = re.compile(rf"(?:my|our) {_PET}s(?:'? names)? are(?: called| named)? (?P<names>.+)", re.IGNORECASE)
 _IS = re.compile(rf"(?P<name>.{{2,40}}?) is (?:my|our) {_PET}$", re.IGNORECASE)
 _HAVE_NAMED = re.compile(
     rf"(?:have|own|am the owner of|adopted|have adopted|got|bought|rescued|have rescued|welcomed) (?:an?|one|our first|my first) {_PET}"
@@ -75,6 +76,10 @@ def find(clause: Clause, _today: date) -> Iterator[Finding]:
 
 
 def _named(text: str) -> Iterator[Finding]:
+    if several := _ARE_NAMED.match(text):
+        key = _KEY_OF[several["pet"].lower().replace(" ", "-")]
+        yield from (Finding(key, name, 0.95, of_speaker=True) for name in names.people(several["names"]))
+        return
     match = _NAME_OF.match(text)
     if match is None and (match := _IS.match(text)) and names.person(match["name"]) != match["name"]:
         match = None

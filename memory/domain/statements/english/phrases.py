@@ -16,7 +16,7 @@ _STOP = re.compile(
 )
 _SEPARATOR = re.compile(r"\s*,\s*(?:and |or |& )?|\s+(?:and|or|&|as well as)\s+", re.IGNORECASE)
 _DETERMINER = re.compile(
-    r"^(?:(?:a|an|the|some|any|all|all kinds of|lots of|a lot of|most|every|both|either|eating|drinking|having|little|a little|"
+    r"^(?:(?:a|an|the|some|any|all|all kinds of|lots of|a lot of|most|every|eating|drinking|having|little|a little|"
     r"a bit of|certain|really|very|also|just|only) )+(?=\S)",
     re.IGNORECASE,
 )
@@ -25,14 +25,15 @@ _TRAILING = re.compile(
     r"lately|recently|any ?more|any longer|unfortunately|badly|severely|really|at all|please|by the way|btw|ha(?:ha)+|"
     r"actually|either|in general|generally|you know|again|to be honest|tbh|for now|for sure|sadly|with a passion|"
     r"more than anything|to death|in particular|myself|all the time|every day|everyday|anyway|since birth|"
-    r"(?:for|since) (?:my|the|a|an|as|so|many|years|ages|ever|\d|\w+ (?:years|months|weeks)).*)$",
+    r"for (?:a (?:long time|while|few \w+|couple of \w+|year|month|week)|many years|years|ages|ever|as long as.*|\w+ (?:years|months|"
+    r"weeks|days)|now)|since .*)$",
     re.IGNORECASE,
 )
 _EDGES = " \t.,;:!?-–*_~\"'()[]{}<>/\\|…"
 _SAYS_NOTHING = re.compile(
     r"(?:(?:it|this|that|these|those|them|they|him|her|he|she|you|me|us|everything|anything|nothing|something|everyone|"
     r"everybody|anyone|someone|nobody|people|stuff|things?|one|ones|lot|none|how|what|when|where|why|who|whether|being|"
-    r"my|your|his|their|our|its|yours|mine|theirs|here|there|no|not|to|another|such|other|others|same|too|so|as|each|much|many|"
+    r"my|your|his|their|our|its|yours|mine|theirs|here|there|no|not|to|another|such|other|others|same|both|either|too|so|as|each|much|many|"
     r"more|less|enough|if|such)\b.*|(?:a )?(?:new|old|good|bad|big|small|nice|lot|bit|few))",
     re.IGNORECASE,
 )

@@ -21,6 +21,10 @@ _MOVED = re.compile(
     rf"(?P<place>{_QUALIFIER}.+)",
     re.IGNORECASE,
 )
+_MOVED_INTO = re.compile(
+    r"(?:have )?moved (?:in)?to (?:my|our|an?|the) (?:[\w-]+ ){0,3}(?:flat|apartment|house|home|place|studio|condo|room) in (?P<place>.+)",
+    re.IGNORECASE,
+)
 _LEFT_PLACE = re.compile(
     r"(?:no longer (?:live|reside) in|used to live in|(?:have )?moved (?:away from|out of))(?: the)? (?P<place>.+)", re.IGNORECASE
 )
@@ -51,6 +55,8 @@ def find(clause: Clause, _today: date) -> Iterator[Finding]:
     if match := _LIVES.match(predicate):
         if _TEMPORARY.search(predicate) is None:
             yield from homes(match["place"])
+    elif match := _MOVED_INTO.match(predicate):
+        yield from homes(match["place"])
     elif match := _MOVED.match(predicate):
         yield from _moved(match)
     elif (match := _LEFT_PLACE.match(predicate)) or ((match := _DENIED.match(predicate)) and _ANY_MORE.search(predicate)):

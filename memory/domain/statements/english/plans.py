@@ -17,7 +17,9 @@ _DOING = re.compile(
     r"(?P<rest> .+)",
     re.IGNORECASE,
 )
-_GOING_TO = re.compile(r"am (?:going|planning|about|due|set|scheduled|supposed) to (?P<what>[a-z]+ .+|[a-z]+)$", re.IGNORECASE)
+_GOING_TO = re.compile(
+    r"(?i:am (?:going|planning|about|due|set|scheduled|supposed) to )(?P<what>[a-z]+(?: .+)?)$"
+)
 _WILL = re.compile(r"will (?:be )?(?P<what>(?:[a-z]+).*)$", re.IGNORECASE)
 _WILL_BE = re.compile(r"will be (?P<verb>[a-z]+ing)?(?P<rest>.*)$", re.IGNORECASE)
 _PROMISES = re.compile(r"(?:let|tell|send|think|try|see|do|get back|call|ask|check|take (?:it|that|this)|have (?:the|a) )\b", re.I)
@@ -62,7 +64,7 @@ def find(clause: Clause, today: date) -> Iterator[Finding]:
     if match := _HAVE.match(clause.predicate):
         yield from _appointment(match, today)
     else:
-        yield from _plans(clause.predicate, today)
+        yield from _plans(clause, today)
         yield from _goals(clause.predicate, today)
 
 
@@ -76,7 +78,8 @@ def _appointment(match: re.Match[str], today: date) -> Iterator[Finding]:
     yield Finding("appointment", value, 0.9, when=hit.day)
 
 
-def _plans(predicate: str, today: date) -> Iterator[Finding]:
+def _plans(clause: Clause, today: date) -> Iterator[Finding]:
+    predicate = clause.predicate
     if match := _GOING_TO.match(predicate):
         words = match["what"]
     elif match := _DOING.match(predicate):
@@ -87,17 +90,20 @@ def _plans(predicate: str, today: date) -> Iterator[Finding]:
         words = match["what"]
     else:
         return
-    yield from _dated_plan(words, today)
+    yield from _dated_plan(words, clause.opening, today)
 
 
-def _dated_plan(words: str, today: date) -> Iterator[Finding]:
+def _dated_plan(words: str, opening: str, today: date) -> Iterator[Finding]:
+    """Yield a plan whose date stands in its words or in the opening: 'Tomorrow I'm seeing the dentist'."""
     hit = dates.find(words, today, "future")
-    if hit is None or hit.day < today or (hit.day == today and "tonight" not in words.lower()):
+    before = dates.find(opening, today, "future") if hit is None else None
+    day = hit.day if hit else before.day if before else today
+    if day < today or (day == today and "tonight" not in f"{opening} {words}".lower()):
         return
-    value = phrases.collapsed(_HANGING.sub("", words[: hit.start]) + " " + words[hit.end :].strip(" ,.!"))
+    value = phrases.collapsed(_HANGING.sub("", words[: hit.start]) + " " + words[hit.end :].strip(" ,.!")) if hit else words
     value = _HANGING.sub("", value)
     if " " in value and len(value) <= _MAX_PLAN_CHARS and "\ufffc" not in value:
-        yield Finding("plan", value, 0.85, when=hit.day)
+        yield Finding("plan", value, 0.85, when=day)
 
 
 def _goals(predicate: str, today: date) -> Iterator[Finding]:

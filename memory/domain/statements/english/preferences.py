@@ -27,7 +27,7 @@ _DENIED_LIKE = re.compile(r"don't (?:like|love|enjoy) (?P<list>.+)\b(?:any ?more
 _PERSONAL = re.compile(
     r"(?:you|your|him|her|his|their|this|that|these|those|it|my|our|how|when|what|where|the (?:way|idea|fact|sound of|look|one|"
     r"first|last|second|new|other|result|answer|plan|photo|picture|song|film|movie|book|dress|shirt|food there)|to|"
-    r"reading (?:your|this|that)|talking (?:to|with) you|working with you|being|having to|waiting|"
+    r"(?:up|by|in|out|back|on|still|around|down|for)\b|reading (?:your|this|that)|talking (?:to|with) you|working with you|being|having to|waiting|"
     r"[\w' ]*\b(?:yesterday|today|tonight|last (?:night|week|month|year|summer)|this (?:morning|week|year)|so far|already|here|there|"
     r"right now|at the moment|a (?:coffee|tea|beer|glass|cup|table|room|seat|drink|second|copy|sandwich))\b)",
     re.IGNORECASE,

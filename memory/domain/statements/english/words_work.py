@@ -70,6 +70,6 @@ BUSINESSES = frozenset(
 NOT_EMPLOYERS = frozenset(
     """
     home night nights weekends weekend pace desk computer distance disadvantage moment same time least place fast lot living
-    times peace money free food myself fun everyone them him her you us me minute day days week hours hour office
+    times peace money free food myself fun everyone them him her you us me minute day days week hours hour
     """.split()
 )

@@ -6,18 +6,18 @@ import re
 from collections.abc import Iterator
 from datetime import date
 
-from memory.domain.statements.english import names, phrases, words_places, words_work
+from memory.domain.statements.english import names, phrases, places, words_places, words_work
 from memory.domain.statements.english.clause import Clause
 from memory.domain.statements.statement import Finding
 
 _ARTICLE = r"(?:an?|the) "
 _WORKS_AS = re.compile(
-    rf"(?:work|am working|have worked|have been working|am employed|have a (?:new )?job|got a (?:new )?job|started(?: working)?)"
+    rf"(?:work|am working|have worked|have been working|am employed|have a (?:new )?job|got a (?:new )?job|started(?: working)?|make (?:a|my) living)"
     rf"(?: (?:freelance|part-time|full-time|remotely))? as (?:{_ARTICLE})?(?P<role>.+)",
     re.IGNORECASE,
 )
 _BECAME = re.compile(rf"(?:have been |was |got |have )?(?:promoted to|became|become|made) (?:{_ARTICLE})?(?P<role>.+)", re.I)
-_IS_A = re.compile(r"am (?:not just )?(?:an?|one of the|the) (?P<role>.+)", re.IGNORECASE)
+_IS_A = re.compile(r"(?:am|have been) (?:not just )?(?:an?|one of the|the) (?P<role>.+)", re.IGNORECASE)
 _WORKS_FOR = re.compile(
     r"(?:work|am working|have worked|have been working|started(?: working| work| a (?:new )?job| my new job)?|am employed|"
     r"have a (?:new )?job|got a (?:new )?job|got hired|was hired|have been hired|am interning|intern|got an offer)"
@@ -53,7 +53,8 @@ _ROLE_END = re.compile(
     re.IGNORECASE,
 )
 _HEADS_OF = re.compile(r"(?:head|director|vp|vice president|chief|manager|member|dean) of [\w ]{2,40}", re.IGNORECASE)
-_AFTER_ROLE = re.compile(r"(?: and [\w ]{2,30}?)? (?:at|for|with|from) (?P<employer>.+)", re.IGNORECASE)
+_AFTER_ROLE = re.compile(r"(?: and [\w ]{2,30}?)? (?:at|for|with) (?P<employer>.+)", re.IGNORECASE)
+_ROLE_FROM = re.compile(r" from (?P<place>.+)", re.IGNORECASE)
 _EMPLOYER_END = re.compile(r"(?: as | in | on | since | for | from | and | where |, |[(.!?;–]| because | to | doing | until | but )", re.I)
 _CALLED = re.compile(r".{0,60}\b(?:called|named) (?P<name>.+)", re.IGNORECASE)
 _AS_ROLE = re.compile(rf".{{1,80}}? as (?:{_ARTICLE})?(?P<role>.+)", re.IGNORECASE)
@@ -108,6 +109,8 @@ def employer(text: str) -> str:
     bare = phrase.removeprefix("the ").removeprefix("The ")
     if name := names.proper(bare):
         return "" if name.lower() in words_places.COUNTRIES else name
+    if phrases.clean(phrase).lower() == "office":
+        return ""
     generic = _GENERIC_EMPLOYER.match(phrases.clean_edges(phrase))
     if generic is None or generic["last"].lower() in words_work.NOT_EMPLOYERS:
         return ""
@@ -140,6 +143,9 @@ def _role_and_employer(text: str, *, loose: bool) -> Iterator[Finding]:
     after = _AFTER_ROLE.match(text[position:])
     if after and not found.lower().endswith(("student", "undergraduate")) and (place := employer(after["employer"])):
         yield Finding("employer", place, 0.9)
+    elif (origin := _ROLE_FROM.match(text[position:])) and (place := places.proper_place(origin["place"])):
+        if place.lower() not in words_places.COMPANIES:
+            yield Finding("origin", place, 0.85)
 
 
 def _employers(predicate: str) -> Iterator[Finding]:

@@ -29,12 +29,13 @@ _BORDER = re.compile(
 _OPENER = re.compile(
     r"(?:привіт|вітаю|доброго (?:дня|ранку|вечора)|добрий (?:день|ранок|вечір)|ну|так|ні|до речі|насправді|взагалі|взагалі-то|вибач|вибачте|"
     r"також|і|й|та|а|але|бо|тому|зараз|тепер|наразі|сьогодні|чесно кажучи|будь ласка|ок|окей|отже|загалом|дякую|"
+    r"торік|позаторік|цього року|(?:минулого|наступного) (?:року|місяця|тижня)|вчора|учора|завтра|післязавтра|"
     r"(?:запам'ятай|пам'ятай|май на увазі|знай|врахуй|зверни увагу|не забудь|нагадую|кажу ж|я казала|я казав|я вже казала|я вже казав)"
     r"(?:те|йте)?,? що|що)\b[\s,!:.–]*",
     re.IGNORECASE,
 )
-_SPEAKER = re.compile(r"(?:я|ми)\b\s*(?:–\s*)?", re.IGNORECASE)
-_ADVERB = re.compile(r"(?:зараз|тепер|наразі|вже|ще|також|теж|дуже|нещодавно|недавно|справді|постійно|завжди|дійсно|просто|страшенно|"
+_SPEAKER = re.compile(r"(?i:я|ми)\b(?: (?:з|із|зі) (?:мам|тат|чоловік|дружин|сестр|брат|дітьми|родин|сім'|друз|хлопц|дівчин)[а-яґєії']*)?\s*(?:–\s*)?")
+_ADVERB = re.compile(r"(?:зараз|тепер|наразі|вже(?! не)|ще|також|теж|дуже|нещодавно|недавно|справді|постійно|завжди|дійсно|просто|страшенно|"
                      r"найбільше|понад усе|часто|офіційно|нарешті|щойно)\s+", re.IGNORECASE)  # fmt: skip
 _MAX_OPENERS = 5
 
@@ -77,13 +78,15 @@ class Clause:
     """One clause.
 
     Args:
-        text: without openers, spaces collapsed.
+        raw: with openers, spaces collapsed.
+        text: without openers.
         predicate: `text` without 'я' or 'ми' and without adverbs.
         start, end: span in the whole text.
         speaker: the speaker is named as the subject, or was in the clause before, or nobody is.
         explicit: 'я' or 'ми' was said.
     """
 
+    raw: str
     text: str
     predicate: str
     start: int
@@ -146,7 +149,7 @@ def _clause(raw: str, start: int, end: int, speaker_before: bool) -> Clause:
         if match is None:
             break
         predicate = predicate[match.end() :]
-    return Clause(text, predicate, start, end, speaker=subject is not None or speaker_before, explicit=subject is not None)
+    return Clause(raw, text, predicate, start, end, speaker=subject is not None or speaker_before, explicit=subject is not None)
 
 
 def _spans(sentence: str) -> Iterator[tuple[int, int]]:

@@ -11,11 +11,13 @@ _MONTH_STEMS = ("січ", "лют", "берез", "квіт", "трав", "че�
 _GENITIVE_MONTHS = ("січня", "лютого", "березня", "квітня", "травня", "червня", "липня", "серпня", "вересня", "жовтня", "листопада",
                     "грудня")  # fmt: skip
 _WEEKDAYS = {"понеділок": 0, "вівторок": 1, "середу": 2, "четвер": 3, "п'ятницю": 4, "суботу": 5, "неділю": 6}
+_YEARS = {"торік": -1, "позаторік": -2}
 _RELATIVE = {"позавчора": -2, "вчора": -1, "учора": -1, "сьогодні": 0, "завтра": 1, "післязавтра": 2}
 _UNITS = {"тижн": "week", "місяц": "month", "рок": "year", "рік": "year", "день": "day", "дні": "day", "тижд": "week", "міся": "month"}
 
 _PATTERN = re.compile(
     rf"\b(?:(?P<day>3[01]|[12]\d|0?[1-9])(?:-?го)? (?P<month>{'|'.join(_GENITIVE_MONTHS)})(?: (?P<year>(?:19|20)\d\d))?"
+    rf"|(?P<years>{'|'.join(_YEARS)})"
     rf"|(?P<relative>{'|'.join(_RELATIVE)})"
     r"|(?P<which>минулого|наступного|цього) (?P<unit>тижня|місяця|року)"
     r"|(?:[ув]|на|в цей|у цей) (?P<weekday>понеділок|вівторок|середу|четвер|п'ятницю|суботу|неділю)"
@@ -58,6 +60,8 @@ def _resolve(found: dict[str, str], today: date, ahead: bool) -> date:
         return date(int(found["year"]), month, day) if "year" in found else days.day_in_year(today, month, day, ahead=ahead)
     if "relative" in found:
         return days.plus(today, "day", _RELATIVE[found["relative"]])
+    if "years" in found:
+        return date(today.year + _YEARS[found["years"]], 1, 1)
     if "weekday" in found:
         return days.near_weekday(today, _WEEKDAYS[found["weekday"]], ahead=ahead)
     if "year2" in found:

@@ -21,7 +21,7 @@ _TRAILING = re.compile(
 )
 _LEADING = re.compile(r"^(?:дуже|просто|всі|усі|всякі|будь-які|трохи|ще|також|теж|різні|свою|свій|своє|свої)\s+", re.IGNORECASE)
 _SAYS_NOTHING = re.compile(
-    r"(?:тебе|вас|його|її|їх|це|те|ту|той|цей|цю|ці|все|усе|всіх|нічого|ніщо|себе|мене|твою|твій|твої|твоє|ваш|ваші|мою|мій|моє|мої|коли|"
+    r"(?:тебе|вас|його|її|їх|це|те|ту|той|цей|ця|цю|ці|все|усе|всіх|нічого|ніщо|себе|мене|твою|твій|твої|твоє|ваш|ваші|мою|мій|моє|мої|коли|"
     r"як|що|жити|бути|мати|там|тут|так|один|одне|щось|когось|людей)\b.*",
     re.IGNORECASE,
 )
@@ -31,6 +31,7 @@ _GENITIVE = {
     "алкоголю": "алкоголь", "кави": "кава", "курки": "курка", "арахісу": "арахіс", "цибулі": "цибуля", "грибів": "гриби",
     "гострого": "гостре", "меду": "мед", "лактози": "лактоза", "морепродуктів": "морепродукти",
 }  # fmt: skip
+_ATTRIBUTE = re.compile(r" (?:з|із|зі|на|у|в|для|до|без|про|під)(?= )")
 _KEEPS_ENDING = frozenset({"рагу", "какаду", "кенгуру", "меню", "парвеню", "фондю", "порту"})
 _MAX_WORDS = 5
 _MAX_CHARS = 60
@@ -65,9 +66,11 @@ def nominative(phrase: str) -> str:
     """Return a phrase in the nominative where its endings decide it; otherwise as it is."""
     if phrase.lower() in _GENITIVE:
         return _GENITIVE[phrase.lower()]
-    words = phrase.split(" ")
-    if phrase and all(word[-1:] in "ую" and word.lower() not in _KEEPS_ENDING for word in words):
-        return " ".join(_feminine(word) for word in words)
+    match = _ATTRIBUTE.search(phrase)
+    core, rest = (phrase[: match.start()], phrase[match.start() :]) if match else (phrase, "")
+    words = core.split(" ")
+    if core and all(word[-1:] in ("у", "ю") and word.lower() not in _KEEPS_ENDING for word in words):
+        return " ".join(_feminine(word) for word in words) + rest
     return phrase
 
 
@@ -77,7 +80,7 @@ def _feminine(word: str) -> str:
 
 def called(name: str) -> str:
     """Return a name that stood in the accusative ('маю кота Мурчика') in the nominative."""
-    if name[-1:] in "ую":
+    if name[-1:] in ("у", "ю"):
         return _feminine(name)
     return name[:-1] if name[-1:] == "а" and len(name) > _SHORT_NAME else name
 

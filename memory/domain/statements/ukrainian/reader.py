@@ -32,4 +32,4 @@ def _findings(clause: Clause, today: date) -> Iterator[tuple[str, Finding]]:
 def _dated(finding: Finding, clause: Clause, today: date) -> Finding:
     if finding.when is not None or not (rule_of(finding.key).dated or finding.retract):
         return finding
-    return replace(finding, when=dates.find(clause.text, today, ahead=False))
+    return replace(finding, when=dates.find(clause.raw, today, ahead=False))

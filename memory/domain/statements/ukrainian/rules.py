@@ -194,7 +194,7 @@ def _taste(clause: Clause) -> Iterator[Finding]:
 
 def _plan(clause: Clause, today: date) -> Iterator[Finding]:
     match = _PLAN.search(clause.text)
-    day = dates.find(clause.text, today, ahead=True) if match and clause.speaker else None
+    day = dates.find(clause.raw, today, ahead=True) if match and clause.speaker else None
     if match and day and day > today:
         target = re.match(r" (?:до|в|у|на) [А-ЯҐЄІЇA-Z][\w'-]+", match["rest"])
         if target:

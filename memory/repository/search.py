@@ -1,0 +1,199 @@
+"""Ranked reading of facts and chunks: one statement a search; every query is scoped by tenant and user."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, fields
+from datetime import datetime
+from typing import Any
+
+from memory.domain.chunk import Chunk, ChunkSource
+from memory.domain.fact import Fact
+from memory.domain.fusion import Weights
+from memory.domain.lexical import speaker_mark
+from memory.repository.sections import rendered
+from memory.repository.vectors import StoredVector, halfvec
+from mesh.db.queries import load
+from mesh.db.transaction import Tx
+
+_QUERIES = load(__name__, "search.sql")
+_RECALL = _QUERIES.get("recall")
+_MATCH_CHUNKS = _QUERIES.get("match_chunks")
+
+TERM_COUNTS = (4, 8, 12, 24)
+"""For how many terms there is a statement; a few, so that each is prepared once and then used often."""
+
+_NO_LEXEME = "'none:'"
+"""A query that no row matches, since no stored lexeme ends in a colon."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkScope:
+    """Which chunks a search looks at; empty texts and None filter nothing."""
+
+    user_id: str
+    dialog_key: str = ""
+    avatar_id: str = ""
+    sources: Sequence[ChunkSource] = ()
+    tags: Sequence[str] = ()
+    sent_after: datetime | None = None
+    sent_before: datetime | None = None
+    exclude_session: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is searched for.
+
+    Args:
+        terms: lexemes; empty when the question has none.
+        vector: None when the embedder could not make it.
+        topic_keys: regular expression of keys that bear on the question.
+    """
+
+    terms: Sequence[str]
+    vector: StoredVector | None
+    topic_keys: str
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """How many results of what, and the figures of the fusion."""
+
+    most: int
+    with_facts: bool
+    with_chunks: bool
+    weights: Weights
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """Each arm's own figure, and what it added to the score."""
+
+    bm25: float
+    cosine: float
+    topic: float
+    spoke: float
+    lexical_part: float
+    vector_part: float
+    topic_part: float
+    source_part: float
+    neighbours_part: float
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One result: a fact or a chunk, its score, and the parts of the score."""
+
+    item: Fact | Chunk
+    score: float
+    parts: Parts
+
+
+@dataclass(frozen=True, slots=True)
+class BoostedChunk:
+    """One result of the plain ranking: the cosine and the boost of the source are its score."""
+
+    chunk: Chunk
+    match_score: float
+    boost: float
+    weighted_score: float
+
+
+class _Row:
+    """A result row as it comes: the columns of a fact and of a chunk, one of them all NULL."""
+
+    def __init__(self, **columns: Any) -> None:
+        self._columns = columns
+
+    def hit(self) -> Hit:
+        return Hit(self._item(), self._columns["score"], self._of(Parts))
+
+    def boosted(self) -> BoostedChunk:
+        columns = self._columns
+        return BoostedChunk(self._of(Chunk), columns["match_score"], columns["boost"], columns["weighted_score"])
+
+    def _item(self) -> Fact | Chunk:
+        return self._of(Fact) if self._columns["is_fact"] else self._of(Chunk)
+
+    def _of(self, kind: Any) -> Any:
+        columns = self._columns
+        return kind(**{field.name: columns[field.name] for field in fields(kind) if field.name in columns})
+
+
+async def recall(tx: Tx, scope: ChunkScope, question: Question, ranking: Ranking) -> list[Hit]:
+    """Return facts of the user and chunks of the scope in one list, best first."""
+    size = next((count for count in TERM_COUNTS if count >= len(question.terms)), TERM_COUNTS[-1])
+    terms = question.terms[:size]
+    params = {
+        **_scope_params(tx, scope),
+        **_term_params(terms, size),
+        **_vector_params(question.vector),
+        **_weight_params(ranking.weights, bool(terms), question.vector is not None),
+        "topic_keys": question.topic_keys,
+        "most": ranking.most,
+    }
+    query = rendered(_RECALL, _sections(scope, question, ranking), size)
+    return [row.hit() for row in await tx.all(query, params, into=_Row)]
+
+
+async def match_chunks(tx: Tx, scope: ChunkScope, vector: StoredVector, most: int) -> list[BoostedChunk]:
+    """Return chunks by cosine plus the boost of their source, best first (S6)."""
+    params = {**_scope_params(tx, scope), **_vector_params(vector), "most": most}
+    params["dialog_key"] = scope.dialog_key or None
+    params["avatar_id"] = scope.avatar_id or None
+    params["sources"] = [source.value for source in scope.sources] or None
+    return [row.boosted() for row in await tx.all(_MATCH_CHUNKS, params, into=_Row)]
+
+
+def _sections(scope: ChunkScope, question: Question, ranking: Ranking) -> frozenset[str]:
+    wanted = {
+        "lexical": bool(question.terms),
+        "vector": question.vector is not None,
+        "facts": ranking.with_facts,
+        "chunks": ranking.with_chunks,
+        "dialog": bool(scope.dialog_key),
+        "avatar": bool(scope.avatar_id),
+        "sources": bool(scope.sources),
+        "tags": bool(scope.tags),
+        "after": scope.sent_after is not None,
+        "before": scope.sent_before is not None,
+        "except": bool(scope.exclude_session),
+    }
+    return frozenset(name for name, is_wanted in wanted.items() if is_wanted)
+
+
+def _scope_params(tx: Tx, scope: ChunkScope) -> dict[str, Any]:
+    return {
+        "tenant_id": tx.tenant_id,
+        "user_id": scope.user_id,
+        "dialog_key": scope.dialog_key,
+        "avatar_id": scope.avatar_id,
+        "sources": [source.value for source in scope.sources],
+        "tags": list(scope.tags),
+        "sent_after": scope.sent_after,
+        "sent_before": scope.sent_before,
+        "exclude_session": scope.exclude_session,
+    }
+
+
+def _term_params(terms: Sequence[str], size: int) -> dict[str, str]:
+    padded = [*(f"'{term}'" for term in terms), *[_NO_LEXEME] * (size - len(terms))]
+    speakers = " | ".join(f"'{speaker_mark(term)}'" for term in terms)
+    return {"speakers": speakers or _NO_LEXEME} | {f"term{i}": term for i, term in enumerate(padded, 1)}
+
+
+def _vector_params(vector: StoredVector | None) -> dict[str, Any]:
+    if vector is None:
+        return {}
+    return {"embedding": halfvec(vector.values), "space_id": vector.space_id}
+
+
+def _weight_params(weights: Weights, has_terms: bool, has_vector: bool) -> dict[str, float]:
+    figures = asdict(weights)
+    renamed = {f"{name}_weight": figures.pop(name) for name in ("lexical", "vector", "speaker", "session", "topic", "fact")}
+    if not has_vector:
+        renamed["lexical_weight"] += renamed["vector_weight"]
+    if not has_terms:
+        renamed["vector_weight"] += renamed["lexical_weight"]
+    return {**figures, **renamed}

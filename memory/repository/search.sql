@@ -1,0 +1,131 @@
+-- name: recall
+-- Ranks the facts of a user and the chunks of a scope in one list. The method and its figures: memory.domain.fusion.
+with scope as materialized (
+    select false as is_fact, c.id, c.dialog_key, c.session, c.sent_at, c.ordinal, c.part,
+           c.lex_length::float8 as length,
+           /*[lexical]*/ /*[each ,]*/ (c.lex @@ %(term_n)s::tsquery)::int::float8 as m_n /*[/each]*/, /*[/lexical]*/
+           /*[vector]*/
+           case when c.space_id = %(space_id)s::smallint then 1 - (c.embedding <=> %(embedding)s::halfvec) end as cosine,
+           /*[/vector]*/
+           /*[!vector]*/ null::float8 as cosine, /*[/!vector]*/
+           (c.lex @@ %(speakers)s::tsquery)::int::float8 as spoke,
+           0::float8 as topic
+    from memory.chunks c
+    where c.tenant_id = %(tenant_id)s
+      and c.user_id = %(user_id)s
+      /*[!chunks]*/ and false /*[/!chunks]*/
+      /*[dialog]*/ and c.dialog_key = %(dialog_key)s /*[/dialog]*/
+      /*[avatar]*/ and (c.avatar_id is null or c.avatar_id = %(avatar_id)s::uuid) /*[/avatar]*/
+      /*[sources]*/ and c.source = any(%(sources)s) /*[/sources]*/
+      /*[tags]*/ and c.tags @> %(tags)s /*[/tags]*/
+      /*[after]*/ and c.sent_at >= %(sent_after)s /*[/after]*/
+      /*[before]*/ and c.sent_at < %(sent_before)s /*[/before]*/
+      /*[except]*/ and c.session <> %(exclude_session)s /*[/except]*/
+      /*[candidates]*/ and c.id = any(%(candidates)s::uuid[]) /*[/candidates]*/
+    /*[facts]*/
+    union all
+    select true, f.id, '', '', null, 0, 0,
+           f.lex_length::float8,
+           /*[lexical]*/ /*[each ,]*/ (f.lex @@ %(term_n)s::tsquery)::int::float8 /*[/each]*/, /*[/lexical]*/
+           /*[vector]*/
+           case when f.space_id = %(space_id)s::smallint then 1 - (f.embedding <=> %(embedding)s::halfvec) end,
+           /*[/vector]*/
+           /*[!vector]*/ null::float8, /*[/!vector]*/
+           0,
+           (f.fact_key ~ %(topic_keys)s)::int::float8
+    from memory.facts f
+    where f.tenant_id = %(tenant_id)s
+      and f.user_id = %(user_id)s
+      and f.status = 'active'
+      /*[avatar]*/ and (f.avatar_id is null or f.avatar_id = %(avatar_id)s::uuid) /*[/avatar]*/
+    /*[/facts]*/
+),
+stat as (
+    select avg(length) as mean_length,
+           avg(cosine) as cosine_mean, nullif(stddev_pop(cosine), 0) as cosine_sd,
+           /*[lexical]*/
+           /*[each ,]*/ ln(1 + (count(*) - sum(m_n) + 0.5::float8) / (sum(m_n) + 0.5::float8)) as w_n /*[/each]*/,
+           /*[/lexical]*/
+           /*[weighed]*/ /*[each ,]*/ %(weight_n)s::float8 as g_n /*[/each]*/, /*[/weighed]*/
+           case when avg(spoke) filter (where not is_fact) < 1 then %(speaker_weight)s::float8 else 0 end as spoke_weight
+    from scope
+),
+matched as (
+    select s.is_fact, s.id, s.dialog_key, s.session, s.sent_at, s.ordinal, s.part, s.cosine, s.spoke, s.topic,
+           /*[lexical]*/
+           (
+               /*[!weighed]*/ /*[each +]*/ s.m_n * t.w_n /*[/each]*/ /*[/!weighed]*/
+               /*[weighed]*/ /*[each +]*/ s.m_n * t.g_n /*[/each]*/ /*[/weighed]*/
+           ) * (%(k1)s::float8 + 1)
+           / (1 + %(k1)s::float8 * (1 - %(b)s::float8 + %(b)s::float8 * s.length / t.mean_length)) as bm25
+           /*[/lexical]*/
+           /*[!lexical]*/ 0::float8 as bm25 /*[/!lexical]*/
+    from scope s, stat t
+),
+lexical_stat as (
+    select avg(bm25) as bm25_mean, nullif(stddev_pop(bm25), 0) as bm25_sd from matched
+),
+own as (
+    select m.*, coalesce(%(lexical_weight)s::float8 * (m.bm25 - l.bm25_mean) / l.bm25_sd, 0) as from_words,
+           coalesce(%(vector_weight)s::float8 * (m.cosine - t.cosine_mean) / t.cosine_sd, 0) as from_vector,
+           m.spoke * t.spoke_weight as from_speaker, m.topic * %(topic_weight)s::float8 as from_topic
+    from matched m, lexical_stat l, stat t
+),
+flowed as (
+    select o.*,
+           case when o.is_fact then %(fact_weight)s::float8 * (o.from_words + o.from_vector)
+           else %(before_1)s::float8 * coalesce(lag(o.from_words + o.from_vector, 1) over beside, 0)
+              + %(after_1)s::float8 * coalesce(lead(o.from_words + o.from_vector, 1) over beside, 0)
+              + %(before_2)s::float8 * coalesce(lag(o.from_words + o.from_vector, 2) over beside, 0)
+              + %(after_2)s::float8 * coalesce(lead(o.from_words + o.from_vector, 2) over beside, 0)
+           end as from_neighbours
+    from own o
+    window beside as (partition by o.is_fact, o.dialog_key, o.session order by o.sent_at, o.ordinal, o.part)
+),
+summed as (
+    select f.*, f.from_words + f.from_vector + f.from_speaker + f.from_topic + f.from_neighbours as raw
+    from flowed f
+),
+sessions as (
+    select s.*, case when s.is_fact then s.raw else max(s.raw) over (partition by s.is_fact, s.dialog_key, s.session) end as best
+    from summed s
+),
+spread as (
+    select coalesce(nullif(stddev_pop(raw) filter (where not is_fact), 0), nullif(stddev_pop(raw), 0), 1) as raw_sd,
+           coalesce(nullif(stddev_pop(best) filter (where not is_fact), 0), nullif(stddev_pop(raw), 0), 1) as best_sd
+    from sessions
+),
+best as (
+    select s.is_fact, s.id, s.raw / p.raw_sd + %(session_weight)s::float8 * s.best / p.best_sd as score,
+           s.bm25, coalesce(s.cosine, 0) as cosine, s.topic, s.spoke,
+           s.from_words / p.raw_sd as lexical_part, s.from_vector / p.raw_sd as vector_part,
+           s.from_topic / p.raw_sd as topic_part, s.from_speaker / p.raw_sd as source_part,
+           s.from_neighbours / p.raw_sd + %(session_weight)s::float8 * s.best / p.best_sd as neighbours_part
+    from sessions s, spread p
+    order by score desc, s.is_fact desc, s.id
+    limit %(most)s
+)
+select b.is_fact, b.id::text, b.score, b.bm25, b.cosine, b.topic, b.spoke,
+       b.lexical_part, b.vector_part, b.topic_part, b.source_part, b.neighbours_part,
+       coalesce(c.avatar_id, f.avatar_id)::text as avatar_id,
+       c.dialog_key, c.source, c.source_id, c.part, c.session, c.speaker, c.text, c.direction, c.sent_at, c.tags,
+       coalesce(c.created_at, f.created_at) as created_at,
+       f.subject, f.kind, f.category, f.fact_key, f.fact_value, f.confidence, f.trust, f.multiple, f.status,
+       f.source_session_id::text, f.source_seq, f.source_turn_id::text, f.source_excerpt, f.observed_at, f.valid_from,
+       f.valid_to, f.dedup_hash, f.superseded_by::text, f.revision, f.updated_at, f.last_seen_at, f.deleted_at
+from best b
+left join memory.chunks c on not b.is_fact and c.tenant_id = %(tenant_id)s and c.user_id = %(user_id)s and c.id = b.id
+left join memory.facts f on b.is_fact and f.tenant_id = %(tenant_id)s and f.user_id = %(user_id)s and f.id = b.id
+order by b.score desc, b.is_fact desc, b.id
+
+-- name: match_chunks
+-- Ranks the chunks of a scope by cosine plus the boost of the source, exactly (S6).
+select m.match_score, m.boost, m.weighted_score,
+       c.id::text, c.dialog_key, c.avatar_id::text, c.source, c.source_id, c.part, c.session, c.speaker, c.text,
+       c.direction, c.sent_at, c.tags, c.created_at
+from memory.match_chunks(
+    %(tenant_id)s, %(user_id)s::uuid, %(embedding)s::halfvec, %(space_id)s::smallint, %(most)s, %(dialog_key)s,
+    %(avatar_id)s::uuid, null, %(sources)s, %(sent_after)s, %(sent_before)s
+) m
+join memory.chunks c on c.tenant_id = %(tenant_id)s and c.user_id = %(user_id)s::uuid and c.id = m.id
+order by m.weighted_score desc, c.id
