@@ -5,7 +5,10 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 
+import grpc
+
 from engine.clients.memory import SERVER, MemoryClient
+from engine.domain.lesson import TOPIC
 from engine.domain.turn import Model
 from engine.rpc.conversation import ConversationServicer, conversation_service
 from engine.schema import SCHEMA
@@ -19,17 +22,26 @@ from engine.usecase.replay import ReplayTurn
 from engine.usecase.run_turn import RunTurn
 from engine.usecase.running import CANCEL_BOUND_S, RunningTurns
 from engine.usecase.settle import SettleTurn
+from engine.usecase.sweep import Sweep
 from engine.usecase.turns import GetTurn, ListTurns
+from engine.worker.relay import TeachMemory
+from engine.worker.sweep import sweeps
+from mesh.db.idempotency import Idempotency
 from mesh.db.migrate import check_current
 from mesh.db.pool import Database
 from mesh.db.settings import DatabaseSettings
+from mesh.jobs.leases import Leases
 from mesh.jobs.outbox import Outbox
+from mesh.jobs.relay import Relay
+from mesh.jobs.settings import RelaySettings
 from mesh.kernel.clock import Clock, SystemClock
 from mesh.kernel.ids import new_id
 from mesh.models.protocols import LanguageModel
 from mesh.rpc.auth import InternalAuthenticator, TokenSigner, TokenVerifier
 from mesh.rpc.channel import ChannelSettings, connect
 from mesh.rpc.server import MeshServer
+from mesh.runtime.serve import Process, serve
+from mesh.telemetry.process import Telemetry
 
 NAME = SCHEMA.name
 
@@ -37,30 +49,13 @@ NAME = SCHEMA.name
 class EngineServer:
     """Serves conversations: a gRPC server, its pool, its model and the turns that it runs."""
 
-    def __init__(self, settings: EngineSettings, model: LanguageModel, *, clock: Clock | None = None) -> None:
+    def __init__(self, settings: EngineSettings, model: LanguageModel, clock: Clock | None = None) -> None:
         clock = clock or SystemClock()
-        limits = settings.limits
-        self._settings = settings
         self._model = model
-        self._db = Database(DatabaseSettings(settings.database_url), application_name=f"mnemesh-{NAME}")
-        signer = TokenSigner(settings.identity_keys, SERVER, clock)
-        self._channel = connect(settings.memory_target, "memory", signer, ChannelSettings(tls=settings.rpc.tls))
-        memory = MemoryClient(
-            self._channel, recall_timeout_s=limits.recall_budget_s, learn_timeout_s=settings.learn_timeout_s
-        )
-        self._running = RunningTurns(new_id(), limits.max_running_turns)
-        strategy = FullReplay(limits.history_chars)
-        converse = Converse(
-            AcceptMessage(self._db, self._running, Model(model.provider, model.name), limits),
-            RunTurn(
-                model,
-                ReadContext(self._db, memory, strategy, limits),
-                LeaseKeeper(self._db, limits),
-                SettleTurn(self._db, Outbox(SCHEMA.schema), limits),
-            ),
-            ReplayTurn(self._db),
-            self._running,
-        )
+        self._db = _database(settings)
+        self._channel = _memory_channel(settings, clock)
+        self._running = RunningTurns(new_id(), settings.limits.max_running_turns)
+        converse = self._converse(settings)
         servicer = ConversationServicer(converse, ListTurns(self._db), GetTurn(self._db))
         self._server = MeshServer(
             NAME,
@@ -71,7 +66,7 @@ class EngineServer:
         )
 
     async def start(self) -> int:
-        """Serve, and return the port, or 0 for a socket file.
+        """Answer calls, alive and not ready. Return the port, or 0 for a socket file.
 
         Raises:
             FailedPrecondition: SCHEMA_BEHIND, or an address that cannot be listened on.
@@ -79,17 +74,123 @@ class EngineServer:
         """
         await self._db.open()
         await check_current(self._db, SCHEMA.schema, SCHEMA.migrations_dir)
-        port = await self._server.start()
-        await self._server.set_ready(True)
-        return port
+        return await self._server.start()
 
-    async def stop(self) -> None:
-        """Refuse new turns, finish those that run within the drain time, and release everything."""
-        drain_s = self._settings.rpc.drain_s
+    async def set_ready(self, ready: bool) -> None:
+        """Say whether calls should come."""
+        await self._server.set_ready(ready)
+
+    async def drain(self) -> None:
+        """Say that no new calls should come, for good."""
+        await self._server.drain()
+
+    async def stop(self, grace_s: float | None = None) -> None:
+        """Refuse new turns and finish those that run; what takes longer is marked failed, so that it can be retried.
+
+        Args:
+            grace_s: seconds for all of it; without one there is no time and running turns fail at once.
+        """
+        grace_s = grace_s or 0.0
         async with asyncio.TaskGroup() as group:
             # Callers stay connected until turns that were cancelled have said so.
-            group.create_task(self._server.stop(drain_s + CANCEL_BOUND_S))
-            group.create_task(self._running.drain(drain_s))
+            group.create_task(self._server.stop(max(grace_s, CANCEL_BOUND_S)))
+            group.create_task(self._running.drain(max(0.0, grace_s - CANCEL_BOUND_S)))
+
+    async def close(self) -> None:
+        """Release connections and the model. Call it after `stop`."""
         await self._channel.close()
         await self._model.close()
         await self._db.close()
+
+    def _converse(self, settings: EngineSettings) -> Converse:
+        db, model, limits = self._db, self._model, settings.limits
+        memory = _memory(settings, self._channel)
+        run = RunTurn(
+            model,
+            ReadContext(db, memory, FullReplay(limits.history_chars), limits),
+            LeaseKeeper(db, limits),
+            SettleTurn(db, Outbox(SCHEMA.schema), limits),
+        )
+        accept = AcceptMessage(db, self._running, Model(model.provider, model.name), limits)
+        return Converse(accept, run, ReplayTurn(db), self._running)
+
+
+class EngineWorker:
+    """Does what no caller waits for: lessons to memory, and sweeps."""
+
+    def __init__(self, settings: EngineSettings, clock: Clock | None = None) -> None:
+        clock = clock or SystemClock()
+        self._db = _database(settings)
+        self._channel = _memory_channel(settings, clock)
+        handlers = {TOPIC: TeachMemory(_memory(settings, self._channel))}
+        relay_settings = RelaySettings(max_attempts=settings.learn_attempts)
+        self.relay = Relay(self._db, Outbox(SCHEMA.schema), handlers, relay_settings, clock)
+        self.sweep = Sweep(self._db, Idempotency(SCHEMA.schema), clock)
+        self._periodic = sweeps(self.sweep, settings.sweep_interval_s)
+        self._leases = Leases(self._db, SCHEMA.schema, new_id(), clock)
+
+    async def start(self) -> None:
+        """Check the database.
+
+        Raises:
+            FailedPrecondition: SCHEMA_BEHIND.
+            Unavailable: the database cannot be reached.
+        """
+        await self._db.open()
+        await check_current(self._db, SCHEMA.schema, SCHEMA.migrations_dir)
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Work until told to stop."""
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self.relay.run(stop), name="relay")
+            for periodic in self._periodic:
+                group.create_task(periodic.run(self._leases, stop), name=periodic.name)
+
+    async def close(self) -> None:
+        """Release connections."""
+        await self._channel.close()
+        await self._db.close()
+
+
+async def serve_engine(settings: EngineSettings, model: LanguageModel, stop: asyncio.Event) -> None:
+    """Serve conversations until told to stop."""
+    telemetry = Telemetry(NAME, settings.telemetry)
+    server = EngineServer(settings, model)
+    await server.start()
+    process = Process(
+        servers=[server],
+        closers={"connections": server.close, "telemetry": telemetry.close},
+        drain=settings.drain,
+        stall_threshold_s=settings.telemetry.stall_threshold_s,
+    )
+    await serve(stop, process)
+
+
+async def work_engine(settings: EngineSettings, stop: asyncio.Event) -> None:
+    """Deliver and sweep until told to stop."""
+    telemetry = Telemetry(f"{NAME}-worker", settings.telemetry)
+    worker = EngineWorker(settings)
+    await worker.start()
+    process = Process(
+        workers={"worker": worker.run},
+        closers={"connections": worker.close, "telemetry": telemetry.close},
+        drain=settings.drain,
+        stall_threshold_s=settings.telemetry.stall_threshold_s,
+    )
+    await serve(stop, process)
+
+
+def _database(settings: EngineSettings) -> Database:
+    database = DatabaseSettings(settings.database_url, pool_max=settings.pool_max)
+    return Database(database, application_name=f"mnemesh-{NAME}")
+
+
+def _memory_channel(settings: EngineSettings, clock: Clock) -> grpc.aio.Channel:
+    signer = TokenSigner(settings.identity_keys, SERVER, clock)
+    return connect(settings.memory_target, "memory", signer, ChannelSettings(tls=settings.rpc.tls))
+
+
+def _memory(settings: EngineSettings, channel: grpc.aio.Channel) -> MemoryClient:
+    return MemoryClient(
+        channel, recall_timeout_s=settings.limits.recall_budget_s, learn_timeout_s=settings.learn_timeout_s
+    )

@@ -30,26 +30,20 @@ class ConversationServicer(ConversationServiceServicer):
         self._list_turns = list_turns
         self._get_turn = get_turn
 
-    async def Converse(  # noqa: N802
-        self, request: pb.ConverseRequest, _context: Context
-    ) -> AsyncIterator[pb.ConverseResponse]:
+    async def Converse(self, request: pb.ConverseRequest, _context: Context) -> AsyncIterator[pb.ConverseResponse]:
         """Stream one turn."""
         async with aclosing(await self._converse(current_call(), convert.message(request))) as events:
             async for event in events:
                 yield convert.response(event)
 
-    async def ListTurns(  # noqa: N802
-        self, request: pb.ListTurnsRequest, _context: Context
-    ) -> pb.ListTurnsResponse:
+    async def ListTurns(self, request: pb.ListTurnsRequest, _context: Context) -> pb.ListTurnsResponse:
         """Return a page of turns."""
         page = await self._list_turns(current_call(), request.session_id.lower(), request.page_size, request.page_token)
         return pb.ListTurnsResponse(
             turns=[convert.turn(turn) for turn in page.items], next_page_token=page.next_page_token
         )
 
-    async def GetTurn(  # noqa: N802
-        self, request: pb.GetTurnRequest, _context: Context
-    ) -> pb.GetTurnResponse:
+    async def GetTurn(self, request: pb.GetTurnRequest, _context: Context) -> pb.GetTurnResponse:
         """Return one turn."""
         turn = await self._get_turn(current_call(), request.session_id.lower(), request.turn_id.lower())
         return pb.GetTurnResponse(turn=convert.turn(turn))

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from engine.domain.history import History
 from engine.domain.recall import Recalled, RecallQuery, nothing_recalled
+from engine.usecase import metrics
 from engine.usecase.accepted import Accepted
 from engine.usecase.history import Strategy
 from engine.usecase.limits import TurnLimits
@@ -16,6 +17,7 @@ from engine.usecase.ports import Memory
 from mesh.db.pool import Database
 from mesh.kernel.errors import MeshError
 from mesh.kernel.reasons import Reason
+from mesh.telemetry.traces import process_tracing
 
 _log = logging.getLogger(__name__)
 
@@ -70,10 +72,12 @@ class ReadContext:
         )
         try:
             async with asyncio.timeout(self._limits.recall_budget_s):
-                return await self._memory.recall(turn.key, query)
+                with process_tracing().span("recall"):
+                    return await self._memory.recall(turn.key, query)
         except TimeoutError:
             reason = Reason.DEADLINE_EXCEEDED
         except MeshError as error:
             reason = error.reason
+        metrics.without_recall(reason.value)
         _log.warning("turn goes on without recall", extra={"turn_id": turn.turn_id, "reason": reason.value})
         return nothing_recalled(reason.value)

@@ -15,8 +15,10 @@ from engine.domain.prompt import Prompt, build_prompt
 from engine.domain.provenance import describe
 from engine.domain.recall import Recalled
 from engine.domain.stream import Committed, ContextReady, Delta, Failed, Started, UsageKnown
+from engine.domain.turn import Model
 from engine.domain.usage import Outcome, ProviderAttempt
 from engine.repository.turns import PromptRecord
+from engine.usecase import metrics
 from engine.usecase.abandoned import NO_PROMPT
 from engine.usecase.accepted import Accepted
 from engine.usecase.context import ReadContext
@@ -26,6 +28,7 @@ from engine.usecase.settle import SettleTurn
 from engine.usecase.stream import TurnStream
 from mesh.kernel.errors import MeshError
 from mesh.models.protocols import LanguageModel, ModelMessage, ModelRequest, RecalledItem
+from mesh.telemetry.traces import process_tracing
 
 _log = logging.getLogger(__name__)
 
@@ -34,11 +37,21 @@ _log = logging.getLogger(__name__)
 class _Work:
     """How far a turn came; what is needed to record it when it fails."""
 
+    started_s: float
     prompt: PromptRecord = field(default=NO_PROMPT)
     generation: Generation | None = None
+    has_spoken: bool = False
+
+    def age_s(self) -> float:
+        return asyncio.get_running_loop().time() - self.started_s
 
     def attempts(self, last: Outcome) -> Sequence[ProviderAttempt]:
         return self.generation.attempts(last) if self.generation else ()
+
+    def note_first_delta(self, model: Model) -> None:
+        if not self.has_spoken:
+            self.has_spoken = True
+            metrics.first_delta(model, self.age_s())
 
 
 class RunTurn:
@@ -52,37 +65,46 @@ class RunTurn:
 
     async def __call__(self, turn: Accepted, stream: TurnStream) -> None:
         """Run a turn to its end and write its stream. Raises nothing."""
-        work = _Work()
+        work = _Work(asyncio.get_running_loop().time())
         message = turn.message
         stream.emit(
             Started(message.session_id, turn.turn_id, turn.user_seq, turn.accept_time, message.avatar, turn.model)
         )
+        end = await self._end(turn, stream, work)
+        outcome = end.error.reason.value if isinstance(end, Failed) else "committed"
+        metrics.turn_ended(outcome, turn.model, work.age_s())
+        stream.emit(end)
+
+    async def _end(self, turn: Accepted, stream: TurnStream, work: _Work) -> Committed | Failed:
         try:
-            stream.emit(await self._run(turn, stream, work))
+            answer = await self._lease.keep(turn, lambda: self._answer(turn, stream, work))
+            stream.emit(UsageKnown(answer.tokens))
+            with process_tracing().span("commit"):
+                return await self._settle.commit(turn, answer, work.prompt)
         except LeaseLost as error:
             _log.warning("turn was taken over", extra={"turn_id": turn.turn_id})
-            stream.emit(Failed(turn.turn_id, error))
+            return Failed(turn.turn_id, error)
         except MeshError as error:
-            stream.emit(await self._failed(turn, error, work.attempts(Outcome.FAILED), work.prompt))
+            return await self._failed(turn, error, work.attempts(Outcome.FAILED), work.prompt)
         except asyncio.CancelledError:
-            stream.emit(await self._failed(turn, interrupted(), work.attempts(Outcome.INTERRUPTED), work.prompt))
+            return await self._failed(turn, interrupted(), work.attempts(Outcome.INTERRUPTED), work.prompt)
         except Exception:  # noqa: BLE001 - the outermost frame of a detached task: a defect must end the turn visibly
             _log.exception("turn hit a defect", extra={"turn_id": turn.turn_id})
-            stream.emit(await self._failed(turn, defect(), work.attempts(Outcome.FAILED), work.prompt))
-
-    async def _run(self, turn: Accepted, stream: TurnStream, work: _Work) -> Committed:
-        answer = await self._lease.keep(turn, lambda: self._answer(turn, stream, work))
-        stream.emit(UsageKnown(answer.tokens))
-        return await self._settle.commit(turn, answer, work.prompt)
+            return await self._failed(turn, defect(), work.attempts(Outcome.FAILED), work.prompt)
 
     async def _answer(self, turn: Accepted, stream: TurnStream, work: _Work) -> Answer:
         context = await self._context(turn)
         prompt = build_prompt(turn.message.avatar, context.history, context.recalled, turn.message.text)
         work.prompt = PromptRecord(prompt.prefix_hash, describe(context.history, context.recalled))
         stream.emit(ContextReady(context.recalled))
-        request = _model_request(turn, prompt, context.recalled)
-        work.generation = Generation(self._model, request, lambda text: stream.emit(Delta(text)))
-        return await work.generation.run()
+
+        def emit(text: str) -> None:
+            work.note_first_delta(turn.model)
+            stream.emit(Delta(text))
+
+        work.generation = Generation(self._model, _model_request(turn, prompt, context.recalled), emit)
+        with process_tracing().span("generate"):
+            return await work.generation.run()
 
     async def _failed(
         self, turn: Accepted, error: MeshError, attempts: Sequence[ProviderAttempt], prompt: PromptRecord

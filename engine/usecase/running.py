@@ -19,7 +19,7 @@ from engine.usecase.stream import TurnStream
 
 _log = logging.getLogger(__name__)
 
-CANCEL_BOUND_S = 5.0
+CANCEL_BOUND_S = 2.0
 """How long turns that were cancelled at the end of a drain may take to record that they failed."""
 
 

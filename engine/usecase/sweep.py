@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 
 from engine.repository import threads
+from engine.usecase import metrics
 from engine.usecase.abandoned import fail_abandoned
 from mesh.db.idempotency import Idempotency
 from mesh.db.pool import Database
@@ -32,6 +33,7 @@ class Sweep:
                 if thread is not None:
                     await fail_abandoned(tx, key, thread)
         if keys:
+            metrics.abandoned(len(keys))
             _log.warning("turns found dead", extra={"turns": len(keys)})
         return len(keys)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from mesh.db.ddl import run
 from mesh.db.idempotency import idempotency_ddl
 from mesh.db.tenancy import tenant_table
+from mesh.jobs.leases import leases_ddl
 from mesh.jobs.outbox import outbox_ddl
 
 revision = "0001"
@@ -184,3 +185,4 @@ def upgrade() -> None:
         run(tenant_table(f"engine.{table}"))
     run(outbox_ddl("engine"))
     run(idempotency_ddl("engine"))
+    run(leases_ddl("engine"))

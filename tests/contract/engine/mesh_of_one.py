@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,7 +18,6 @@ from engine.usecase.limits import TurnLimits
 from mesh.rpc.auth import TokenSigner, service_principal
 from mesh.rpc.channel import connect
 from mesh.rpc.context import acting_as
-from mesh.rpc.settings import RpcSettings
 from mnemesh.conversation.v1 import conversation_service_pb2 as pb
 from mnemesh.conversation.v1.conversation_service_pb2_grpc import ConversationServiceStub
 from tests.contract.engine.memory_server import MemoryServer
@@ -56,24 +54,16 @@ class EngineUnderTest:
         self, session_id: str, text: str = "Hi", request_id: str = "", caller: Caller = Caller(), **fields: Any
     ) -> list[pb.ConverseResponse]:
         """Return the whole stream of one message."""
-        return [event async for event in self.open(session_id, text, request_id, caller, **fields)]
-
-    async def open(
-        self, session_id: str, text: str = "Hi", request_id: str = "", caller: Caller = Caller(), **fields: Any
-    ) -> AsyncIterator[pb.ConverseResponse]:
-        """Yield the stream of one message as it comes."""
-        call = self.call(session_id, text, request_id, caller, **fields)
-        try:
-            async for event in call:
-                yield event
-        finally:
-            call.cancel()
+        return await rest(self.call(session_id, text, request_id, caller, **fields))
 
     def call(
         self, session_id: str, text: str = "Hi", request_id: str = "", caller: Caller = Caller(), **fields: Any
     ) -> grpc.aio.UnaryStreamCall[pb.ConverseRequest, pb.ConverseResponse]:
         """Start the call of one message."""
-        request = pb.ConverseRequest(session_id=session_id, avatar=AVATAR, text=text, request_id=request_id, **fields)
+        avatar = pb.AvatarProfile()
+        avatar.CopyFrom(AVATAR)
+        avatar.MergeFrom(pb.AvatarProfile(**fields.pop("avatar_changes", {})))
+        request = pb.ConverseRequest(session_id=session_id, avatar=avatar, text=text, request_id=request_id, **fields)
         with acting_as(service_principal("gateway", caller.tenant_id, caller.user_id)):
             return self.stub.Converse(request)
 
@@ -107,7 +97,6 @@ class MeshOfOne:
             "listen": f"unix:{self.directory}/engine-{self.count}.sock",
             "memory_target": self.memory.target,
             "limits": self.limits,
-            "rpc": RpcSettings(drain_s=5.0),
         }
         return EngineSettings(**{**values, **changes})
 
@@ -116,6 +105,7 @@ class MeshOfOne:
         settings = self.settings(**changes)
         server = EngineServer(settings, model or ScriptedModel())
         await server.start()
+        self.stack.push_async_callback(server.close)
         self.stack.push_async_callback(server.stop)
         channel = connect(settings.listen, "engine", TokenSigner(KEYS, "gateway"))
         self.stack.push_async_callback(channel.close)
@@ -127,6 +117,14 @@ class MeshOfOne:
         async with connection:
             cursor = await connection.execute(query.encode(), params)
             return await cursor.fetchall() if cursor.description else []
+
+
+async def rest(call: grpc.aio.UnaryStreamCall[pb.ConverseRequest, pb.ConverseResponse]) -> list[pb.ConverseResponse]:
+    """Return what a stream still holds."""
+    events = []
+    while (event := await call.read()) is not grpc.aio.EOF:
+        events.append(event)
+    return events
 
 
 def kinds(events: list[pb.ConverseResponse]) -> list[str]:
