@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import timedelta
+from itertools import islice
 from typing import Any, TypeVar
 
 import grpc
@@ -22,9 +23,10 @@ DOMAIN = "mnemesh"
 DETAILS_KEY = "grpc-status-details-bin"
 REQUEST_ID_KEY = "x-request-id"
 
-_MAX_MESSAGE_CHARS = 400
-_MAX_FIELD_CHARS = 200
-_MAX_VIOLATIONS_BYTES = 3000
+_MAX_MESSAGE_BYTES = 400
+_MAX_FIELD_BYTES = 200
+_MAX_METADATA_ENTRIES = 6
+_MAX_VIOLATIONS_BYTES = 2400
 
 M = TypeVar("M", bound=Message)
 
@@ -59,10 +61,10 @@ def to_status(error: MeshError, request_id: str = "") -> status_pb2.Status:
         error: the error as the domain raised it.
         request_id: put into the metadata of an INTERNAL error, so that whoever reports it names our log line.
     """
-    status = status_pb2.Status(code=error.code.value, message=_cut(error.message, _MAX_MESSAGE_CHARS))
+    status = status_pb2.Status(code=error.code.value, message=_cut(error.message, _MAX_MESSAGE_BYTES))
     info = error_details_pb2.ErrorInfo(reason=error.reason.value, domain=DOMAIN)
-    for key, value in error.details.metadata.items():
-        info.metadata[key] = _cut(value, _MAX_FIELD_CHARS)
+    for key, value in islice(error.details.metadata.items(), _MAX_METADATA_ENTRIES):
+        info.metadata[key] = _cut(value, _MAX_FIELD_BYTES)
     if error.code is Code.INTERNAL and request_id:
         info.metadata["request_id"] = request_id
     bad_request, omitted = _bad_request(error.details)
@@ -115,8 +117,8 @@ def _bad_request(details: ErrorDetails) -> tuple[error_details_pb2.BadRequest | 
     message = error_details_pb2.BadRequest()
     for index, violation in enumerate(details.violations):
         message.field_violations.add(
-            field=_cut(violation.field, _MAX_FIELD_CHARS),
-            description=_cut(violation.description, _MAX_FIELD_CHARS),
+            field=_cut(violation.field, _MAX_FIELD_BYTES),
+            description=_cut(violation.description, _MAX_FIELD_BYTES),
             reason=violation.reason,
         )
         if index and message.ByteSize() > _MAX_VIOLATIONS_BYTES:
@@ -138,7 +140,7 @@ def _resource_info(details: ErrorDetails) -> error_details_pb2.ResourceInfo | No
         return None
     return error_details_pb2.ResourceInfo(
         resource_type=details.resource.type,
-        resource_name=_cut(details.resource.name, _MAX_FIELD_CHARS),
+        resource_name=_cut(details.resource.name, _MAX_FIELD_BYTES),
     )
 
 
@@ -176,5 +178,7 @@ def _read_details(status: status_pb2.Status, info: error_details_pb2.ErrorInfo) 
     )
 
 
-def _cut(text: str, limit: int) -> str:
-    return text if len(text) <= limit else text[: limit - 1] + "…"
+def _cut(text: str, limit_bytes: int) -> str:
+    """Return a text that fits, and that protobuf accepts also when it holds half of a surrogate pair."""
+    raw = text.encode("utf-8", "replace")
+    return raw.decode() if len(raw) <= limit_bytes else raw[: limit_bytes - 3].decode("utf-8", "ignore") + "…"
