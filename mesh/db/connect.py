@@ -1,17 +1,21 @@
-"""One connection to PostgreSQL: how it is opened, what it knows of vectors, and whether it still lives."""
+"""One connection to PostgreSQL: how it is opened, what it knows of types, and whether it still lives."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 import select
+from datetime import UTC, datetime, timedelta
+from struct import Struct
 from typing import Any, TypeAlias
 
 import psycopg
 from pgvector.psycopg.halfvec import register_halfvec_info
 from pgvector.psycopg.vector import register_vector_info
+from psycopg.abc import Buffer
+from psycopg.adapt import Loader
 from psycopg.conninfo import conninfo_to_dict
-from psycopg.pq import ConnStatus, TransactionStatus
+from psycopg.pq import ConnStatus, Format, TransactionStatus
 from psycopg.types import TypeInfo
 
 from mesh.db.errors import unavailable
@@ -37,11 +41,28 @@ _KEEPALIVE = {
 _VECTOR_TYPES = load(__name__, "connect.sql").get("vector_types")
 _REGISTER = {"vector": register_vector_info, "halfvec": register_halfvec_info}
 
+_MICROSECONDS = Struct("!q")
+_EPOCH = datetime(2000, 1, 1, tzinfo=UTC)
+"""Where PostgreSQL counts the microseconds of an instant from."""
+
 _log = logging.getLogger(__name__)
 
 
+class _UtcLoader(Loader):
+    """Reads an instant in UTC. The driver's own uses the time zone that the session had before our setting of it."""
+
+    format = Format.BINARY
+
+    def load(self, data: Buffer) -> datetime:
+        """Return the instant."""
+        try:
+            return _EPOCH + timedelta(microseconds=_MICROSECONDS.unpack(data)[0])
+        except OverflowError:
+            raise psycopg.DataError("the instant is infinite or beyond the year 9999") from None
+
+
 async def connect(settings: DatabaseSettings, application_name: str) -> Connection:
-    """Open an autocommit connection that reads and writes `Vector`, `HalfVector` and arrays of numpy.
+    """Open an autocommit connection that knows `Vector`, `HalfVector` and arrays of numpy, and gives instants in UTC.
 
     Raises:
         Unavailable: the database cannot be reached, or refuses the role, within `connect_timeout_s`.
@@ -56,7 +77,7 @@ async def connect(settings: DatabaseSettings, application_name: str) -> Connecti
                 prepare_threshold=PREPARE_THRESHOLD if settings.prepared_statements else None,
                 **options,
             )
-            await _register_vectors(connection)
+            await _register_types(connection)
     except BaseException as exc:
         if connection is not None:
             await connection.close()
@@ -93,7 +114,8 @@ def _options(settings: DatabaseSettings, application_name: str) -> dict[str, Any
     return {**defaults, **from_url, "connect_timeout": settings.connect_timeout_s}
 
 
-async def _register_vectors(connection: Connection) -> None:
+async def _register_types(connection: Connection) -> None:
+    connection.adapters.register_loader("timestamptz", _UtcLoader)
     cursor = await connection.execute(_VECTOR_TYPES.encoded)
     for name, oid, array_oid in await cursor.fetchall():
         _REGISTER[name](connection, TypeInfo(name, oid, array_oid))

@@ -21,7 +21,7 @@ from importlib import resources
 _HEADER = re.compile(r"^--\s*name:\s*(?P<name>\S+)\s*$", re.MULTILINE)
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
 _SCHEMA = re.compile(r"[a-z_][a-z0-9_]{0,62}")
-_POSITIONAL = re.compile(r"%(?!\(\w+\)[stb]|%)")
+_PLACEHOLDER = re.compile(r"%(?:%|\(\w+\)[stb])")
 _SCHEMA_MARK = "{schema}"
 
 
@@ -126,7 +126,7 @@ def _query(name: str, body: str, source: str) -> Query:
         raise ValueError(f"{source}: query {name!r} has no description")
     if not statement:
         raise ValueError(f"{source}: query {name!r} has no statement")
-    if _POSITIONAL.search(statement):
+    if "%" in _PLACEHOLDER.sub("", statement):
         raise ValueError(f"{source}: query {name!r} has a % that is neither a named parameter nor %%")
     return Query(name, statement, " ".join(comments))
 

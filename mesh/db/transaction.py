@@ -127,6 +127,9 @@ class Tx:
     async def copy_in(self, query: Query, rows: Iterable[Sequence[Any]], *, types: Sequence[str] = ()) -> int:
         """Load rows through `COPY … FROM STDIN` and return how many there were.
 
+        PostgreSQL refuses this for a table under row-level security, so it serves to fill a temporary table, from which
+        `insert … select` goes on.
+
         Args:
             query: the COPY statement; with `types` it may say `(format binary)`.
             rows: one sequence of values for each row, in the order of the statement's columns.
@@ -194,13 +197,15 @@ class Tx:
 
     async def _run(self, query: Query, params: Params | None, rows: AsyncRowFactory[Any] = tuple_row) -> Cursor:
         cursor = self._cursor(rows)
+        # Never None: without parameters the driver would send %% as it is.
+        given = params or {}
         with _span(query), translated():
             if self._begun:
-                await cursor.execute(query.encoded, params)
+                await cursor.execute(query.encoded, given)
             else:
                 async with self._connection.pipeline():
                     await self._send_begin()
-                    await cursor.execute(query.encoded, params)
+                    await cursor.execute(query.encoded, given)
         return cursor
 
     async def _begin(self) -> None:
