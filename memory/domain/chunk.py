@@ -31,6 +31,21 @@ class Direction(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Dialog:
+    """A dialog of a user.
+
+    Args:
+        user_id: its owner.
+        dialog_key: its key.
+        avatar_id: the avatar that it belongs to; None when there is none.
+    """
+
+    user_id: str
+    dialog_key: str
+    avatar_id: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class Message:
     """A message to remember; lengths were checked at the contract.
 

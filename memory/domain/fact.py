@@ -181,6 +181,16 @@ class Fact:
 
 
 @dataclass(frozen=True, slots=True)
+class FactFilter:
+    """Which facts to list; None and empty texts filter nothing."""
+
+    statuses: Sequence[FactStatus]
+    avatar_id: str = ""
+    key: str = ""
+    turn_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Rival:
     """An active fact with the subject and key of a new one.
 

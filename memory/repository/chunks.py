@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from memory.domain.chunk import NewChunk
-from memory.repository.vectors import StoredVector, halfvec
+from memory.domain.chunk import Dialog, NewChunk
+from memory.domain.vector import StoredVector
+from memory.repository.vectors import halfvec
 from mesh.db.queries import load
 from mesh.db.transaction import Tx
 
@@ -19,21 +20,6 @@ _DELETE = _QUERIES.get("delete_chunks")
 _DELETE_TURN = _QUERIES.get("delete_turn")
 _COUNT = _QUERIES.get("count_dialog")
 _SCOPE_SIZE = _QUERIES.get("scope_size")
-
-
-@dataclass(frozen=True, slots=True)
-class Dialog:
-    """A dialog of a user.
-
-    Args:
-        user_id: its owner.
-        dialog_key: its key.
-        avatar_id: the avatar that it belongs to; None when there is none.
-    """
-
-    user_id: str
-    dialog_key: str
-    avatar_id: str | None
 
 
 @dataclass(frozen=True, slots=True)

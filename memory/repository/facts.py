@@ -7,9 +7,10 @@ from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Any
 
-from memory.domain.fact import Fact, FactStatus, FactTrust, NewFact, Rival
+from memory.domain.fact import Fact, FactFilter, FactTrust, NewFact, Rival
 from memory.domain.keyset import Position
-from memory.repository.vectors import StoredVector, halfvec
+from memory.domain.vector import StoredVector
+from memory.repository.vectors import halfvec
 from mesh.db.queries import load
 from mesh.db.transaction import Tx
 
@@ -41,16 +42,6 @@ class Cause:
     turn_id: str | None
     excerpt: str
     at: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class FactFilter:
-    """Which facts to list; None and empty texts filter nothing."""
-
-    statuses: Sequence[FactStatus]
-    avatar_id: str = ""
-    key: str = ""
-    turn_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields
-from datetime import datetime
+from dataclasses import asdict, fields
 from typing import Any
 
-from memory.domain.chunk import Chunk, ChunkSource
+from memory.domain.chunk import Chunk
 from memory.domain.fact import Fact
 from memory.domain.fusion import Weights
 from memory.domain.lexical import speaker_mark
+from memory.domain.retrieval import BoostedChunk, ChunkScope, Hit, Parts, Question, Ranking
+from memory.domain.vector import StoredVector
 from memory.repository.sections import rendered
-from memory.repository.vectors import StoredVector, halfvec
+from memory.repository.vectors import halfvec
 from mesh.db.queries import load
 from mesh.db.transaction import Tx
 
@@ -25,79 +26,6 @@ TERM_COUNTS = (4, 8, 12, 24)
 
 _NO_LEXEME = "'none:'"
 """A query that no row matches, since no stored lexeme ends in a colon."""
-
-
-@dataclass(frozen=True, slots=True)
-class ChunkScope:
-    """Which chunks a search looks at; empty texts and None filter nothing."""
-
-    user_id: str
-    dialog_key: str = ""
-    avatar_id: str = ""
-    sources: Sequence[ChunkSource] = ()
-    tags: Sequence[str] = ()
-    sent_after: datetime | None = None
-    sent_before: datetime | None = None
-    exclude_session: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """What is searched for.
-
-    Args:
-        terms: lexemes; empty when the question has none.
-        vector: None when the embedder could not make it.
-        topic_keys: regular expression of keys that bear on the question.
-    """
-
-    terms: Sequence[str]
-    vector: StoredVector | None
-    topic_keys: str
-
-
-@dataclass(frozen=True, slots=True)
-class Ranking:
-    """How many results of what, and the figures of the fusion."""
-
-    most: int
-    with_facts: bool
-    with_chunks: bool
-    weights: Weights
-
-
-@dataclass(frozen=True, slots=True)
-class Parts:
-    """Each arm's own figure, and what it added to the score."""
-
-    bm25: float
-    cosine: float
-    topic: float
-    spoke: float
-    lexical_part: float
-    vector_part: float
-    topic_part: float
-    source_part: float
-    neighbours_part: float
-
-
-@dataclass(frozen=True, slots=True)
-class Hit:
-    """One result: a fact or a chunk, its score, and the parts of the score."""
-
-    item: Fact | Chunk
-    score: float
-    parts: Parts
-
-
-@dataclass(frozen=True, slots=True)
-class BoostedChunk:
-    """One result of the plain ranking: the cosine and the boost of the source are its score."""
-
-    chunk: Chunk
-    match_score: float
-    boost: float
-    weighted_score: float
 
 
 class _Row:
@@ -191,7 +119,9 @@ def _vector_params(vector: StoredVector | None) -> dict[str, Any]:
 
 def _weight_params(weights: Weights, has_terms: bool, has_vector: bool) -> dict[str, float]:
     figures = asdict(weights)
-    renamed = {f"{name}_weight": figures.pop(name) for name in ("lexical", "vector", "speaker", "session", "topic", "fact")}
+    renamed = {
+        f"{name}_weight": figures.pop(name) for name in ("lexical", "vector", "speaker", "session", "topic", "fact")
+    }
     if not has_vector:
         renamed["lexical_weight"] += renamed["vector_weight"]
     if not has_terms:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from memory.domain.chunk import Dialog
 from memory.domain.turn import Turn
-from memory.repository.chunks import Dialog
 from mesh.db.queries import load
 from mesh.db.transaction import Tx
 

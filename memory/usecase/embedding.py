@@ -12,7 +12,7 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from memory.repository.vectors import StoredVector
+from memory.domain.vector import StoredVector
 from mesh.kernel.errors import MeshError
 from mesh.kernel.reasons import Reason
 from mesh.models.protocols import Embedder, Vector

@@ -6,10 +6,9 @@ from dataclasses import dataclass
 
 from memory.domain import keyset
 from memory.domain.errors import fact_not_found
-from memory.domain.fact import Fact, FactStatus
+from memory.domain.fact import Fact, FactFilter, FactStatus
 from memory.domain.keyset import Position
 from memory.repository import chunks, facts
-from memory.repository.facts import FactFilter
 from mesh.db.idempotency import Idempotency
 from mesh.db.pool import Database
 from mesh.db.transaction import Tx

@@ -10,12 +10,12 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from memory.domain.chunk import Message, NewChunk, chunks_of
+from memory.domain.chunk import Dialog, Message, NewChunk, chunks_of
 from memory.domain.chunking import DEFAULT_CHUNK_CHARS
 from memory.domain.dialog_key import dialog_key
+from memory.domain.vector import StoredVector
 from memory.repository import chunks as rows
-from memory.repository.chunks import ChunkRow, Dialog, StoredPiece
-from memory.repository.vectors import StoredVector
+from memory.repository.chunks import ChunkRow, StoredPiece
 from memory.usecase.embedding import Embeddings
 from mesh.db.idempotency import Idempotency
 from mesh.db.pool import Database

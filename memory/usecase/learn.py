@@ -10,14 +10,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from memory.domain.chunk import chunks_of
+from memory.domain.chunk import Dialog, chunks_of
 from memory.domain.chunking import DEFAULT_CHUNK_CHARS
 from memory.domain.fact import FactKind, NewFact, Origin, Remembered
 from memory.domain.statements import Statement
 from memory.domain.turn import Turn
 from memory.domain.zones import start_of_day
 from memory.repository import turns
-from memory.repository.chunks import Dialog
 from memory.usecase.embedding import Embeddings
 from memory.usecase.ingest import Batch, dialog_of, store_chunks, vectors_of
 from memory.usecase.ports import FactExtractor, Utterance

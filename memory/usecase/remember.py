@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from memory.domain.fact import Decision, Fact, NewFact, Outcome, Remembered, Rival, decide, dedup_hash, taken_back
+from memory.domain.vector import StoredVector
 from memory.repository import facts as rows
 from memory.repository.facts import Cause, FactRow
-from memory.repository.vectors import StoredVector
 from memory.usecase.embedding import Embeddings
 from mesh.db.idempotency import Idempotency
 from mesh.db.pool import Database

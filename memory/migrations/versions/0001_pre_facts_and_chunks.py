@@ -5,6 +5,7 @@ from __future__ import annotations
 from mesh.db.ddl import run
 from mesh.db.idempotency import idempotency_ddl
 from mesh.db.tenancy import tenant_table
+from mesh.jobs.leases import leases_ddl
 
 revision = "0001"
 down_revision: str | None = None
@@ -217,3 +218,4 @@ def upgrade() -> None:
     run(LEARNED_TURNS + tenant_table("memory.learned_turns"))
     run(MATCH_CHUNKS)
     run(idempotency_ddl("memory"))
+    run(leases_ddl("memory"))
