@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import select
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from struct import Struct
 from typing import Any, TypeAlias
@@ -102,14 +103,14 @@ def is_alive(connection: Connection) -> bool:
 
 
 def _options(settings: DatabaseSettings, application_name: str) -> dict[str, Any]:
-    try:
+    from_url: dict[str, Any] | None = None
+    with suppress(psycopg.ProgrammingError):
         from_url = conninfo_to_dict(settings.url)
-    except psycopg.ProgrammingError as exc:
-        # The driver's text repeats the URL, password included: it must not become this error's cause.
-        del exc
+    if from_url is None:
+        # Raised out here, because the driver's text repeats the URL with its password and must not become the context.
         raise FailedPrecondition(
             Reason.CONFIGURATION_INVALID, "The database URL cannot be read; it must look like postgresql://…"
-        ) from None
+        )
     defaults = {**_KEEPALIVE, "application_name": application_name, "client_encoding": "UTF8"}
     return {**defaults, **from_url, "connect_timeout": settings.connect_timeout_s}
 
