@@ -19,7 +19,7 @@ from mesh.models.minilm_files import quantised_model, tokenizer_text
 
 MAX_TOKENS = 256
 MAX_CHARS = 16_384
-"""Characters that are tokenised at all: no natural text has fewer than 256 tokens in them, and a huge one costs no more."""
+"""Characters that are tokenised: natural text has more than 256 tokens in them, and a huge one costs no more."""
 
 
 class MiniLmSession:

@@ -187,6 +187,6 @@ def _mapped(work: Callable[[], T]) -> T:
         raise
     except Failure as failure:
         raise failure.error from None
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 - the boundary to the native libraries; the cause is kept
         cause = ProviderFault(f"{type(error).__name__}: {error}")
         raise Unavailable(Reason.EMBEDDER_UNAVAILABLE, f"{PURPOSE}: the model could not be run") from cause
