@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import calendar
-from datetime import date, datetime, timedelta, timezone, tzinfo
+from datetime import UTC, date, datetime, timedelta, tzinfo
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 _MONTHS_IN_YEAR = 12
@@ -12,7 +12,7 @@ _DAYS_IN_WEEK = 7
 
 def local_day(instant: datetime, zone: str) -> date:
     """Return the calendar day of an instant in a zone; an unknown zone or a naive instant is read as UTC."""
-    aware = instant if instant.tzinfo is not None else instant.replace(tzinfo=timezone.utc)
+    aware = instant if instant.tzinfo is not None else instant.replace(tzinfo=UTC)
     try:
         return aware.astimezone(_zone(zone)).date()
     except (OverflowError, ValueError):
@@ -21,13 +21,13 @@ def local_day(instant: datetime, zone: str) -> date:
 
 def _zone(name: str) -> tzinfo:
     try:
-        return ZoneInfo(name) if name else timezone.utc
+        return ZoneInfo(name) if name else UTC
     except (ZoneInfoNotFoundError, ValueError, OSError):
-        return timezone.utc
+        return UTC
 
 
 def plus(day: date, unit: str, count: int) -> date:
-    """Return the day that is `count` units (`day`, `week`, `month`, `year`) later; a month's end stays inside its month.
+    """Return the day that is `count` units (`day`, `week`, `month`, `year`) later; a month's end stays in its month.
 
     Raises:
         OverflowError, ValueError: the result is not a date.

@@ -16,10 +16,9 @@ from memory.domain.statements import masking
 from memory.domain.statements.calendar_days import local_day
 from memory.domain.statements.english import answers as english_answers
 from memory.domain.statements.english import reader as english
-from memory.domain.statements.english.reader import Reading
 from memory.domain.statements.keys import rule_of
 from memory.domain.statements.sentences import Sentence, sentences
-from memory.domain.statements.statement import Statement
+from memory.domain.statements.statement import Reading, Statement
 from memory.domain.statements.ukrainian import reader as ukrainian
 
 MAX_SENTENCES = 400

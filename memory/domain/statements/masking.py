@@ -1,6 +1,7 @@
 """What of a text is the speaker's own plain words: everything else is blanked out, position for position.
 
-Blanked: fenced and inline code, quoted lines, lines of a transcript ('User: …'), blocks between tags (recalled text comes that way, and it must never be
+Blanked: fenced and inline code, quoted lines, lines of a transcript ('User: …'), blocks between tags (recalled text
+comes that way, and it must never be
 learned again, G5), and quotations that may hold somebody else's words. Positions stay, so an excerpt can be cut from
 the original. Every scan here is a single pass.
 """
@@ -30,7 +31,8 @@ _FENCE = re.compile(r"^[ \t]*(?:`{3,}|~{3,})", re.MULTILINE)
 _CODE = re.compile(r"`[^`\n]*`")
 _QUOTED_LINE = re.compile(r"^[ \t]*[>|].*$", re.MULTILINE)
 _TRANSCRIPT_LINE = re.compile(
-    r"^[ \t]*\W{0,3}(?:user|human|assistant|ai|bot|system|customer|client|agent|interviewer|interviewee|q|a|speaker \w{1,10})\W{0,3}:.*$",
+    r"^[ \t]*\W{0,3}(?:user|human|assistant|ai|bot|system|customer|client|agent|interviewer|interviewee|q|a|speaker "
+    r"\w{1,10})\W{0,3}:.*$",
     re.MULTILINE | re.IGNORECASE,
 )
 _LABELLED_LINE = re.compile(r"^[ \t]*[A-ZА-ЯҐЄІЇ][\w'-]{0,30}(?: [A-ZА-ЯҐЄІЇ][\w'-]{0,30})?: .*$", re.MULTILINE)

@@ -54,7 +54,8 @@ class Finding:
         confidence: as in `Statement`.
         retract: as in `Statement`.
         when: a date that the rule itself read; None leaves it to the sentence.
-        of_speaker: True when the finding is about the speaker whatever the clause's subject is (a name given in passing).
+        of_speaker: True when the finding is about the speaker whatever the clause's subject is (a name given in
+        passing).
     """
 
     key: str
@@ -63,3 +64,20 @@ class Finding:
     retract: bool = False
     when: date | None = None
     of_speaker: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A finding and the clause that states it.
+
+    Args:
+        finding: with `when` resolved.
+        subject: the part of the subject after the speaker, such as `sister`; empty for the speaker.
+        start: where the clause begins in the whole text.
+        end: where it ends there.
+    """
+
+    finding: Finding
+    subject: str
+    start: int
+    end: int

@@ -11,15 +11,31 @@ from memory.domain.statements.statement import Finding
 _MAX_ANSWER_CHARS = 80
 _MAX_QUESTION_CHARS = 2000
 _LAST_QUESTION = re.compile(r"([^.!?\n]{1,300})\?[\s\"')]*$")
-_LEAD = re.compile(r"(?:(?:it's|its|i'm|i am|im|just|well|um|oh|so|in|at|as|an?|sure|yes|mostly|currently)\b[ ,:]*){0,4}", re.IGNORECASE)
-_NEGATIVE = re.compile(r"(?:no|none|nope|nothing|not|never|nah|n/a|i don't|i do not|guess|why|skip|pass|rather|secret)\b", re.IGNORECASE)
+_LEAD = re.compile(
+    r"(?:(?:it's|its|i'm|i am|im|just|well|um|oh|so|in|at|as|an?|sure|yes|mostly|currently)\b[ ,:]*){0,4}",
+    re.IGNORECASE,
+)
+_NEGATIVE = re.compile(
+    r"(?:no|none|nope|nothing|not|never|nah|n/a|i don't|i do not|guess|why|skip|pass|rather|secret)\b", re.IGNORECASE
+)
 
-_NAME = re.compile(r"\b(?:what(?:'s| is) your name|what (?:should|can|may) i call you|your name,? please|who am i talking to)\b", re.I)
-_HOME = re.compile(r"\b(?:where do you live|where are you (?:based|living)|(?:what|which) (?:city|town) do you live)\b", re.IGNORECASE)
+_NAME = re.compile(
+    r"\b(?:what(?:'s| is) your name|what (?:should|can|may) i call you|your name,? please|who am i talking to)\b",
+    re.IGNORECASE,
+)
+_HOME = re.compile(
+    r"\b(?:where do you live|where are you (?:based|living)|(?:what|which) (?:city|town) do you live)\b", re.IGNORECASE
+)
 _ORIGIN = re.compile(r"\bwhere (?:are you (?:originally )?from|do you come from)\b", re.IGNORECASE)
-_ALLERGY = re.compile(r"\b(?:(?:do you have|have you got|are there|any) (?:\w+ )?allerg|what are you allergic to|allergic to anything)", re.IGNORECASE)
+_ALLERGY = re.compile(
+    r"\b(?:(?:do you have|have you got|are there|any) (?:\w+ )?allerg|what are you allergic to|allergic to anything)",
+    re.IGNORECASE,
+)
 _AGE = re.compile(r"\b(?:how old are you|what(?:'s| is) your age)\b", re.IGNORECASE)
-_WORK = re.compile(r"\bwhat (?:do you do(?: for (?:a living|work))?|is your (?:job|profession|occupation)|'s your job)\b", re.IGNORECASE)
+_WORK = re.compile(
+    r"\bwhat (?:do you do(?: for (?:a living|work))?|is your (?:job|profession|occupation)|'s your job)\b",
+    re.IGNORECASE,
+)
 
 
 def find(answer: str, previous: str) -> Iterator[Finding]:

@@ -1,7 +1,8 @@
 """One clause as the rules see it: who it is about, and what is said in one canonical spelling.
 
 The predicate is rewritten so that a rule has one form to match: contractions are opened ('I'm' is 'am', 'I've got' is
-'have'), the third person becomes the first ('my sister lives' reads 'live'), and adverbs that change nothing are dropped.
+'have'), the third person becomes the first ('my sister lives' reads 'live'), and adverbs that change nothing are
+dropped.
 Negations and modals stay, so an anchored rule for 'live in' can match neither 'don't live in' nor 'would live in'.
 """
 
@@ -14,6 +15,7 @@ from memory.domain.statements.english import names
 from memory.domain.statements.english.clauses import is_fragment, starts_with_verb
 from memory.domain.statements.english.openers import without_openers
 from memory.domain.statements.english.words_family import PEOPLE_ADJECTIVES, RELATIONS, Relation
+from memory.domain.statements.word_list import words
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,23 +47,29 @@ class Clause:
 
 
 _SPEAKER = re.compile(
-    r"(?P<who>i|we|(?:our family|my family and i|both of us)(?= \w))(?P<aux>'m|'re|'ve|'ll|'d| am| are| were)?\b(?= |$)|(?P<chat>im|ive)\b(?= )", re.IGNORECASE
+    r"(?P<who>i|we|(?:our family|my family and i|both of us)(?= \w))(?P<aux>'m|'re|'ve|'ll|'d| am| are| were)?\b(?= "
+    r"|$)|(?P<chat>im|ive)\b(?= )",
+    re.IGNORECASE,
 )
 _AUX = {"'m": "am", "'re": "am", " am": "am", " are": "am", " were": "was", "'ve": "have", "'ll": "will", "'d": "would",
         "im": "am", "ive": "have"}  # fmt: skip
 _RELATED = re.compile(
-    rf"(?:my|our) (?:{PEOPLE_ADJECTIVES} ){{0,3}}(?P<rel>{'|'.join(sorted(map(re.escape, RELATIONS), key=len, reverse=True))})\b",
+    rf"(?:my|our) (?:{PEOPLE_ADJECTIVES} "
+    rf"){{0,3}}(?P<rel>{'|'.join(sorted(map(re.escape, RELATIONS), key=len, reverse=True))})\b",
     re.IGNORECASE,
 )
 _CALLED = re.compile(r",? ?(?:called |named )?", re.IGNORECASE)
 _IS_CONTRACTED = re.compile(r"'s (?=(?:an?|in|at|from|allergic|living|working|vegan|vegetarian|\d)\b)", re.IGNORECASE)
 _NOUN = re.compile(r"(?:my|our) (?P<noun>[\w' -]{1,60}?)(?: is| are|'s|:) (?P<value>.+)", re.IGNORECASE)
 _PRONOUN = re.compile(r"(?:he|she|who)(?P<be>'s)? ", re.IGNORECASE)
-_THIRD_VERB = re.compile(r"(?:is|has|was|lives|works|loves|likes|hates|speaks|studies|plays|owns|enjoys|eats|doesn't)\b", re.I)
+_THIRD_VERB = re.compile(
+    r"(?:is|has|was|lives|works|loves|likes|hates|speaks|studies|plays|owns|enjoys|eats|doesn't)\b", re.IGNORECASE
+)
 
 _FIRST_PERSON = {
     "is": "am", "are": "am", "has": "have", "lives": "live", "works": "work", "loves": "love", "likes": "like",
-    "enjoys": "enjoy", "adores": "adore", "prefers": "prefer", "hates": "hate", "dislikes": "dislike", "speaks": "speak",
+    "enjoys": "enjoy", "adores": "adore", "prefers": "prefer", "hates": "hate", "dislikes": "dislike",
+    "speaks": "speak",
     "studies": "study", "teaches": "teach", "plays": "play", "owns": "own", "drives": "drive", "collects": "collect",
     "avoids": "avoid", "eats": "eat", "runs": "run", "paints": "paint", "comes": "come", "goes": "go", "were": "was",
     "attends": "attend", "does": "do", "doesn't": "don't", "suffers": "suffer",
@@ -73,11 +81,12 @@ _SPELLINGS = (
     (re.compile(r"^have (?:got|gotten) (?=an? )", re.IGNORECASE), "have "),
     (re.compile(r"^have got\b", re.IGNORECASE), "have"),
 )
-_AUXILIARIES = frozenset("am was have had will would can can't don't do not didn't haven't won't got been be".split())
-_ADVERBS = frozenset(
-    "really also just still currently actually now absolutely truly totally always usually mostly only recently simply both "
+_AUXILIARIES = words("am was have had will would can can't don't do not didn't haven't won't got been be")
+_ADVERBS = words(
+    "really also just still currently actually now absolutely truly totally always usually mostly only recently "
+    "simply both "
     "already honestly definitely generally even sometimes often finally completely strictly mainly normally presently "
-    "temporarily kinda extremely very super deeply highly badly severely seriously officially literally obviously".split()
+    "temporarily kinda extremely very super deeply highly badly severely seriously officially literally obviously"
 )
 _READ_AHEAD = 7
 
@@ -87,7 +96,8 @@ def read(text: str, start: int, end: int, before: Clause | None) -> Clause:
 
     Args:
         text: the piece as it stands in the sentence.
-        start, end: its span in the whole text.
+        start: where it begins in the whole text.
+        end: where it ends there.
         before: the clause before it in the same sentence, whose subject it may share.
     """
     whole = " ".join(text.split())

@@ -25,29 +25,30 @@ _SEASON_MONTH = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
 _HOLIDAYS = {"christmas": (12, 25), "christmas eve": (12, 24), "new year's eve": (12, 31), "valentine's day": (2, 14),
              "halloween": (10, 31)}  # fmt: skip
 
-_MONTH = r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)"  # noqa: E501 - one alternation
+_MONTH = (
+    r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
+    r"|nov(?:ember)?|dec(?:ember)?)"
+)
 _YEAR = r"(?:19|20)\d\d"
 _DAY = r"(?:3[01]|[12]\d|0?[1-9])"
 _WEEKDAY = r"(?:mon|tues|wednes|thurs|fri|satur|sun)day"
-_PREPOSITION = r"(?:(?:since|from|by|until|till|on|in|at|during|around|back in|starting|as of|early|late|this coming|for)\s+){0,2}"  # noqa: E501 - one alternation
+_PREPOSITION = (
+    r"(?:(?:since|from|by|until|till|on|in|at|during|around|back in|starting|as of|early|late|this coming|for)\s+){0,2}"
+)
 _COUNT = r"(?:\d{1,3}|a couple of|an?|one|two|three|four|five|six|seven|eight|nine|ten)"
 
 _PATTERN = re.compile(
-    rf"\b(?:{_PREPOSITION})(?:the\s+)?(?:"
-    rf"(?P<iso>{_YEAR}-(?:1[0-2]|0[1-9])-(?:3[01]|[12]\d|0[1-9]))"
+    rf"\b(?:{_PREPOSITION})(?:the\s+)?(?:(?P<iso>{_YEAR}-(?:1[0-2]|0[1-9])-(?:3[01]|[12]\d|0[1-9]))"
     rf"|(?P<day>{_DAY})(?:st|nd|rd|th)?\s+(?:of\s+)?(?P<month>{_MONTH})\b\.?(?:,?\s+(?P<year>{_YEAR}))?"
     rf"|(?P<month2>{_MONTH})\.?\s+(?P<day2>{_DAY})(?:st|nd|rd|th)?\b(?!:)(?:,?\s+(?P<year2>{_YEAR}))?"
-    rf"|(?P<relative>day after tomorrow|day before yesterday|today|tonight|tomorrow|yesterday|this morning|this afternoon|"
-    rf"this evening|last night)"
-    rf"|(?P<which>next|last|this|this coming|coming|past)\s+(?P<unit>week|weekend|month|year|{_WEEKDAY}|{_MONTH}|spring|summer|"
-    rf"autumn|fall|winter)"
-    rf"|(?P<ago>{_COUNT})\s+(?P<ago_unit>day|week|month|year)s?\s+ago"
-    rf"|(?P<weekday>{_WEEKDAY})"
-    rf"|(?P<holiday>christmas eve|christmas|new year's eve|valentine's day|halloween)"
-    rf")\b"
-    rf"|\bin\s+(?P<ahead>{_COUNT})\s+(?P<ahead_unit>day|week|month|year)s?\b"
-    rf"|\b(?:since|in|from|by|until|of|back in|around)\s+(?:early\s+|late\s+|mid-?)?(?:(?P<month3>{_MONTH})\.?\s*,?\s*)?"
-    rf"(?P<year3>{_YEAR})\b"
+    rf"|(?P<relative>day after tomorrow|day before yesterday|today|tonight|tomorrow|yesterday|this morning|this "
+    rf"afternoon|this evening|last night)"
+    rf"|(?P<which>next|last|this|this coming|coming|past)\s+(?P<unit>week|weekend|month|year|{_WEEKDAY}|{_MONTH}"
+    rf"|spring|summer|autumn|fall|winter)|(?P<ago>{_COUNT})\s+(?P<ago_unit>day|week|month|year)s?\s+ago"
+    rf"|(?P<weekday>{_WEEKDAY})|(?P<holiday>christmas eve|christmas|new year's eve|valentine's day|halloween)"
+    rf")\b|\bin\s+(?P<ahead>{_COUNT})\s+(?P<ahead_unit>day|week|month|year)s?\b"
+    rf"|\b(?:since|in|from|by|until|of|back in|around)\s+(?:early\s+|late\s+"
+    rf"|mid-?)?(?:(?P<month3>{_MONTH})\.?\s*,?\s*)?(?P<year3>{_YEAR})\b"
     rf"|\b(?:since|in|from|by|until|during|back in|around|for)\s+(?:early\s+|late\s+|mid-?)?(?P<month4>{_MONTH})\b",
     re.IGNORECASE,
 )

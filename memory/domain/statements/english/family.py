@@ -20,7 +20,8 @@ _NAME_OF = re.compile(rf"{_MY}(?P<rel>{_RELATION})'s (?:first )?name(?: is|'s) (
 _IS_NAMED = re.compile(rf"{_MY}(?P<rel>{_RELATION})(?: is|'s) (?:called|named) (?P<name>.+)", re.IGNORECASE)
 _IS_PERSON = re.compile(rf"{_MY}(?P<rel>{_RELATION})(?: is|'s) (?P<name>.+)", re.IGNORECASE)
 _ARE_NAMED = re.compile(
-    rf"{_MY}(?:(?:two|three|four|five) )?(?P<rel>{_PLURAL})(?:'s?|s'?)?(?: names)?(?: are|:)(?: called| named)? (?P<names>.+)",
+    rf"{_MY}(?:(?:two|three|four|five) )?(?P<rel>{_PLURAL})(?:'s?|s'?)?(?: names)?(?: are|:)(?: called| named)? "
+    rf"(?P<names>.+)",
     re.IGNORECASE,
 )
 _PLURAL_PASSING = re.compile(rf"{_MY}(?P<rel>{_PLURAL}),? (?P<names>[^\W\d_a-z].+)")
@@ -30,6 +31,9 @@ _HAVE_NAMED = re.compile(
     rf"have (?:an?|one) (?:{PEOPLE_ADJECTIVES} ){{0,3}}(?:\d+[- ](?:year|month)s?[- ]old )?(?P<rel>{_RELATION})"
     rf"(?: (?:called|named|whose name is)|,) (?P<name>.+)",
     re.IGNORECASE,
+)
+_ALSO_NAMED = re.compile(
+    rf"(?:,|and) an? (?:{PEOPLE_ADJECTIVES} ){{0,3}}(?P<rel>{_RELATION}) (?:called|named) (?P<name>.+)", re.IGNORECASE
 )
 _HAVE_SEVERAL = re.compile(
     rf"have (?P<count>\d{{1,2}}|two|three|four|five|six|seven) (?:{PEOPLE_ADJECTIVES} ){{0,2}}(?P<rel>{_PLURAL})"
@@ -42,19 +46,23 @@ _SOME = re.compile(
     rf"(?P<rel>brothers?|sisters?|siblings?|sons?|daughters?|kid|child|baby))$",
     re.IGNORECASE,
 )
-_PARENT_OF = re.compile(r"am (?:an?|the)? ?(?:[\w-]+ )?(?:father|mother|mom|mum|dad|parent) (?:of|to) (?P<count>\w+)\b", re.I)
+_PARENT_OF = re.compile(
+    r"am (?:an?|the)? ?(?:[\w-]+ )?(?:father|mother|mom|mum|dad|parent) (?:of|to) (?P<count>\w+)\b", re.IGNORECASE
+)
 _CHILD_WORDS = ("son", "daughter", "kid", "child", "baby")
 
 _MARRIED_TO = re.compile(r"(?:am|have been|got) married to (?P<name>.+)", re.IGNORECASE)
-_DATING = re.compile(r"(?:am|have been) (?:dating|engaged to|in a relationship with|going out with) (?P<name>.+)", re.IGNORECASE)
+_DATING = re.compile(
+    r"(?:am|have been) (?:dating|engaged to|in a relationship with|going out with) (?P<name>.+)", re.IGNORECASE
+)
 _STATUS = re.compile(
-    r"(?:am|have been|got|have got|have gotten|was) (?:recently )?(?P<status>married|divorced|engaged|widowed|single|separated|"
-    r"in a relationship)(?P<rest>.*)",
+    r"(?:am|have been|got|have got|have gotten|was) (?:recently )?(?P<status>married|divorced|engaged|widowed|single"
+    r"|separated|in a relationship)(?P<rest>.*)",
     re.IGNORECASE,
 )
 _STATUS_REST = re.compile(
-    r"(?:$|[.,!]| (?:for|since|to (?!my\b|the\b|your\b)|with|now|again|and|last|yesterday|today|this|in|on|two|three|a |\d|happily|"
-    r"with|ago))",
+    r"(?:$|[.,!]| (?:for|since|to (?!my\b|the\b|your\b)|with|now|again|and|last|yesterday|today|this|in|on|two|three"
+    r"|a |\d|happily|with|ago))",
     re.IGNORECASE,
 )
 _PAST_STATUS = re.compile(r"was ", re.IGNORECASE)
@@ -106,6 +114,8 @@ def _ends_after(text: str, name: str) -> bool:
 def _has(predicate: str) -> Iterator[Finding]:
     if match := _HAVE_NAMED.match(predicate):
         found = list(_one(match["rel"], match["name"], 0.95))
+        for more in _ALSO_NAMED.finditer(match["name"]):
+            found += _one(more["rel"], more["name"], 0.95)
         if found:
             yield from found
             return

@@ -17,56 +17,77 @@ _ALLERGY = re.compile(
     re.IGNORECASE,
 )
 _ALLERGIC_NO_MORE = re.compile(
-    r"(?:no longer am|am no longer|am not) allergic to (?P<list>.+)|(?:have )?(?:outgrew|outgrown) my (?P<thing>[\w-]+) allergy",
+    r"(?:no longer am|am no longer|am not) allergic to (?P<list>.+)|(?:have )?(?:outgrew|outgrown) my "
+    r"(?P<thing>[\w-]+) allergy",
     re.IGNORECASE,
 )
 _IN_PASSING = re.compile(r"\b(?<!outgrown )(?<!outgrew )my (?P<thing>[\w-]+(?: nut)?) allergy\b", re.IGNORECASE)
 _ANY_MORE = re.compile(r"\b(?:any ?more|any longer|no longer)\b|outg", re.IGNORECASE)
 _INTOLERANT = re.compile(r"am (?P<thing>lactose|gluten|fructose|histamine)[- ]intolerant\b", re.IGNORECASE)
-_CANNOT = re.compile(r"(?:can't|am unable to|am not allowed to|must not|am not able to) (?:eat|have|tolerate|digest) (?P<list>.+)", re.I)
+_CANNOT = re.compile(
+    r"(?:can't|am unable to|am not allowed to|must not|am not able to) (?:eat|have|tolerate|digest) (?P<list>.+)",
+    re.IGNORECASE,
+)
 _UNABLE = ("can't", "am unable", "am not", "must not")
 _ALLERGY_NOUNS = frozenset({"allergies", "food allergies", "only allergy", "allergy", "food allergy", "worst allergy"})
 _ALLERGENS = re.compile(
-    r"(?:(?:tree |pea|wal|hazel|cashew |brazil |pine |pecan )?nuts?|peanuts?|walnuts?|hazelnuts?|almonds?|cashews?|pistachios?|gluten|"
-    r"wheat|dairy|milk|lactose|cow'?s milk|eggs?|soya?|shellfish|shrimps?|prawns?|crabs?|lobsters?|crustaceans|seafood|fish|"
-    r"strawberr(?:y|ies)|kiwis?|celery|mustard|sesame|lupin|sulphites?|sulfites?|molluscs|mussels|oysters|citrus|honey|chocolate|"
-    r"peaches|apples|tomatoes|corn|peanut butter|rye|barley|latex)",
+    r"(?:(?:tree |pea|wal|hazel|cashew |brazil |pine |pecan )?nuts?|peanuts?|walnuts?|hazelnuts?|almonds?|cashews?"
+    r"|pistachios?|gluten|"
+    r"wheat|dairy|milk|lactose|cow'?s milk|eggs?|soya?|shellfish|shrimps?|prawns?|crabs?|lobsters?|crustaceans"
+    r"|seafood|fish|"
+    r"strawberr(?:y|ies)|kiwis?|celery|mustard|sesame|lupin|sulphites?|sulfites?|molluscs|mussels|oysters|citrus"
+    r"|honey|chocolate|peaches|apples|tomatoes|corn|peanut butter|rye|barley|latex)",
+    re.IGNORECASE,
+)
+_OTHER_ALLERGENS = re.compile(
+    r"(?:(?:house )?dust(?: mites)?|(?:birch |grass |tree )?pollen|cats?|dogs?|horses?|bees?|bee stings?|wasps?|wasp "
+    r"stings?|mould|mold|"
+    r"penicillin|aspirin|ibuprofen|antibiotics|amoxicillin|nickel|grass|ragweed|feathers|cat hair|dog hair|animal "
+    r"fur|perfume)",
     re.IGNORECASE,
 )
 _NOT_ALLERGENS = re.compile(
-    r"(?:mondays?|mornings?|work(?:ing)?|stupidity|people|bullshit|drama|nonsense|commitment|responsibilit|fun|effort|exercise|"
+    r"(?:mondays?|mornings?|work(?:ing)?|stupidity|people|bullshit|drama|nonsense|commitment|responsibilit|fun"
+    r"|effort|exercise|"
     r"my |your |him|her|them|it\b|that\b|idiots?|losing|boredom|bad |small talk|meetings?|taxes|politics|early|love)",
     re.IGNORECASE,
 )
 
 _DIET_WORDS = (
-    r"vegetarian|vegan|pescatarian|flexitarian|pescetarian|lacto-vegetarian|fruitarian|carnivore|coeliac|celiac|keto|paleo|"
-    r"gluten-free|dairy-free|kosher|halal|plant-based|raw vegan"
+    r"vegetarian|vegan|pescatarian|flexitarian|pescetarian|lacto-vegetarian|fruitarian|carnivore|coeliac|celiac|keto"
+    r"|paleo|gluten-free|dairy-free|kosher|halal|plant-based|raw vegan"
 )
 _DIET = re.compile(
     rf"(?:am|became|have become|have been|went|have gone|turned|have turned|follow|keep|am on|eat|am eating|stick to)"
     rf"(?: (?:an?|the|only|now|on|strictly|a strict|just))*"
-    rf" (?P<diet>{_DIET_WORDS})(?: (?:diet|food|person|meals|again|for|since|now|only|lifestyle|and|in|last|this|at|\d|all|these|too|"
-    rf"because|so|by)\b.*)?$",
+    rf" (?P<diet>{_DIET_WORDS})(?: (?:diet|food|person|meals|again|for|since|now|only|lifestyle|and|in|last|this|at"
+    rf"|\d|all|these|too|because|so|by)\b.*)?$",
     re.IGNORECASE,
 )
-_DIET_NO_MORE = re.compile(rf"(?:am no longer|no longer am|am not|stopped being) (?:an? )?(?P<diet>{_DIET_WORDS})\b(?P<rest>.*)", re.I)
+_DIET_NO_MORE = re.compile(
+    rf"(?:am no longer|no longer am|am not|stopped being) (?:an? )?(?P<diet>{_DIET_WORDS})\b(?P<rest>.*)", re.IGNORECASE
+)
 _DOES_NOT_EAT = re.compile(
     r"(?:don't|never|no longer|(?:have )?stopped|(?:have )?quit|(?:have )?gave up|(?:have )?given up|can't) "
     r"(?:eat|eating|drink|drinking|consume|touch|do) (?P<list>.+)",
     re.IGNORECASE,
 )
-_AVOIDS = re.compile(r"(?:avoid|stay away from|steer clear of|keep off|am avoiding|have to avoid) (?P<list>.+)", re.IGNORECASE)
+_AVOIDS = re.compile(
+    r"(?:avoid|stay away from|steer clear of|keep off|am avoiding|have to avoid) (?P<list>.+)", re.IGNORECASE
+)
 _EDIBLE = re.compile(
-    r".*\b(?:meat|pork|beef|lamb|chicken|poultry|fish|seafood|shellfish|dairy|milk|cheese|butter|cream|eggs?|gluten|wheat|bread|pasta|"
-    r"sugar|sweets|chocolate|alcohol|beer|wine|coffee|caffeine|tea|soda|cola|spicy food|fried food|fast food|junk food|salt|"
-    r"carbs|mushrooms|onions?|garlic|nuts|peanuts|soy|olives|tomatoes|red meat|processed food|honey|spirits|animal products|liver|"
+    r".*\b(?:meat|pork|beef|lamb|chicken|poultry|fish|seafood|shellfish|dairy|milk|cheese|butter|cream|eggs?|gluten"
+    r"|wheat|bread|pasta|"
+    r"sugar|sweets|chocolate|alcohol|beer|wine|coffee|caffeine|tea|soda|cola|spicy food|fried food|fast food|junk "
+    r"food|salt|"
+    r"carbs|mushrooms|onions?|garlic|nuts|peanuts|soy|olives|tomatoes|red meat|processed food|honey|spirits|animal "
+    r"products|liver|"
     r"raw fish|sushi|fruit|vegetables|coriander|cilantro|peppers|aubergine|rice|potatoes|bananas|strawberries)$",
     re.IGNORECASE,
 )
 _AT_A_TIME = re.compile(
-    r"\b(?:before|after|at night|in the (?:morning|evening)|on (?:weekdays|\w+days?)|late|today|tonight|right now|too much|enough|"
-    r"much|often|when|while|for breakfast|yet|during)\b",
+    r"\b(?:before|after|at night|in the (?:morning|evening)|on (?:weekdays|\w+days?)|late|today|tonight|right now"
+    r"|too much|enough|much|often|when|while|for breakfast|yet|during)\b",
     re.IGNORECASE,
 )
 
@@ -75,10 +96,14 @@ def find(clause: Clause, _today: date) -> Iterator[Finding]:
     """Yield what the clause's subject must or will not eat."""
     if clause.who == "it":
         if clause.noun in _ALLERGY_NOUNS:
-            yield from _allergies(clause.predicate, 0.9)
+            yield from listed_allergens(clause.predicate)
         return
     yield from _allergy(clause.predicate)
-    if clause.who == "user" and (match := _IN_PASSING.search(clause.text)) and _ALLERGENS.fullmatch(match["thing"]):
+    if (
+        clause.who in ("", "user")
+        and (match := _IN_PASSING.search(clause.text))
+        and _ALLERGENS.fullmatch(match["thing"])
+    ):
         yield Finding("allergy", match["thing"], 0.85)
     yield from _diet(clause.predicate)
     yield from _avoided(clause.predicate)
@@ -101,14 +126,18 @@ def _allergy(predicate: str) -> Iterator[Finding]:
         if _ANY_MORE.search(predicate):
             yield from _allergies(match["list"] or match["thing"], 0.9, retract=True)
     elif match := _CANNOT.match(predicate):
-        yield from (Finding("allergy", value, 0.85) for value in phrases.items(match["list"]) if _ALLERGENS.fullmatch(value))
+        yield from (
+            Finding("allergy", value, 0.85) for value in phrases.items(match["list"]) if _ALLERGENS.fullmatch(value)
+        )
 
 
 def _diet(predicate: str) -> Iterator[Finding]:
     words = predicate.rstrip(" .!,")
     if match := _DIET.match(words):
         yield Finding("diet", match["diet"].lower(), 0.9)
-    elif (match := _DIET_NO_MORE.match(words)) and re.search(r"no longer|stopped|any ?more|any longer", words, re.IGNORECASE):
+    elif (match := _DIET_NO_MORE.match(words)) and re.search(
+        r"no longer|stopped|any ?more|any longer", words, re.IGNORECASE
+    ):
         yield Finding("diet", match["diet"].lower(), 0.9, retract=True)
 
 
@@ -125,5 +154,5 @@ def _avoided(predicate: str) -> Iterator[Finding]:
 def listed_allergens(text: str) -> Iterator[Finding]:
     """Yield the known allergens of a bare list, an answer to 'any allergies?'."""
     for value in phrases.items(text):
-        if _ALLERGENS.fullmatch(value):
+        if _ALLERGENS.fullmatch(value) or _OTHER_ALLERGENS.fullmatch(value):
             yield Finding("allergy", value, 0.85)

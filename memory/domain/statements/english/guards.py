@@ -14,15 +14,19 @@ from memory.domain.statements.sentences import Sentence
 
 _LEAD = r"(?:(?:and|so|but|ok|okay|well|then|now|hey|hi|please|btw|by the way|also|sorry|um|hmm|oh)\b[ ,]{0,2}){0,3}"
 _WH = r"(?:who|whom|whose|what|where|when|why|how|which)"
-_DO = r"(?:is|are|am|was|were|do|does|did|can|could|will|would|should|shall|may|might|have|has|had|isn't|aren't|don't|doesn't|didn't|can't|couldn't|won't|wouldn't|haven't|hasn't)"  # noqa: E501 - one alternation
+_DO = (
+    r"(?:is|are|am|was|were|do|does|did|can|could|will|would|should|shall|may|might|have|has|had|isn't|aren't|don't"
+    r"|doesn't|didn't|can't|couldn't|won't|wouldn't|haven't|hasn't)"
+)
 _SOMEONE = r"(?:i|you|he|she|it|we|they|my|your|his|her|our|their|the|this|that|there|anyone|someone)"
 _INTERROGATIVE = re.compile(
-    rf"{_LEAD}(?:{_WH}\b|{_DO} {_SOMEONE}\b|(?:how|what) about\b|and you\b|you\??$|any (?:idea|chance)\b|wanna\b|ready\b)",
+    rf"{_LEAD}(?:{_WH}\b|{_DO} {_SOMEONE}\b|(?:how|what) about\b|and you\b|you\??$|any (?:idea|chance)\b|wanna\b"
+    rf"|ready\b)",
     re.IGNORECASE,
 )
 _UNMARKED_QUESTION = re.compile(
-    rf"{_LEAD}(?:{_WH}(?:'s|s| {_DO})\b|how (?:many|much|old|long|often)\b|(?!don't|do )(?:{_DO}) (?:i|you|we|they|he|she|my)\b"
-    rf"|do (?:i|you|we|they) |what if\b)",
+    rf"{_LEAD}(?:{_WH}(?:'s|s| {_DO})\b|how (?:many|much|old|long|often)\b|(?!don't|do )(?:{_DO}) (?:i|you|we|they"
+    rf"|he|she|my)\b|do (?:i|you|we|they) |what if\b)",
     re.IGNORECASE,
 )
 _JOKE = re.compile(
@@ -32,41 +36,45 @@ _JOKE = re.compile(
 )
 _TAKES_BACK = re.compile(r"(?:just |only )?(?:kidding|joking)\b|jk\b|not really$|lol$|(?:ha){2,}", re.IGNORECASE)
 _SARCASM = re.compile(
-    r"\b(?:i|we) (?:just|simply|absolutely) (?:love|adore) (?:\w+ing|it|when|how|that)\b|^oh,? (?:great|wonderful|joy|fantastic)\b|"
-    r"\bjust what i needed\b",
+    r"\b(?:i|we) (?:just|simply|absolutely) (?:love|adore) (?:\w+ing|it|when|how|that)\b|^oh,? (?:great|wonderful"
+    r"|joy|fantastic)\b|\bjust what i needed\b",
     re.IGNORECASE,
 )
 _FICTION = re.compile(
-    r"\b(?:in (?:my|the|this|a|our) (?:\w+ )?(?:novel|story|book|dream|dreams|game|film|movie|play|song|poem|script|campaign|"
-    r"simulation|scenario|fantasy)|(?:i|we) (?:\w+ )?(?:dreamed|dreamt|imagined|pretended)|my character|in another life|"
-    r"in a past life|hypothetically|let's (?:say|pretend|imagine|suppose|assume)|once upon a time|as a joke)\b",
+    r"\b(?:in (?:my|the|this|a|our) (?:\w+ )?(?:novel|story|book|dream|dreams|game|film|movie|play|song|poem|script"
+    r"|campaign|"
+    r"simulation|scenario|fantasy)|(?:i|we) (?:\w+ )?(?:dreamed|dreamt|imagined|pretended)|my character|in another "
+    r"life|in a past life|hypothetically|let's (?:say|pretend|imagine|suppose|assume)|once upon a time|as a joke)\b",
     re.IGNORECASE,
 )
 _TASK = re.compile(
-    r"(?:(?:please|can you|could you|now|ok|okay|hey|hi|help me(?: to)?|i want you to|i need you to|would you)\b[ ,]{0,2}){0,3}"
-    r"(?:translate|write|rewrite|draft|compose|proofread|correct|fix|edit|paraphrase|summari[sz]e|generate|create|pretend|"
-    r"imagine|suppose|role-?play|act (?:as|like)|play the role|repeat after|repeat|say|improve|polish|rephrase|analy[sz]e|"
-    r"complete|continue|picture this|spell|read)\b(?! (?:no\b|more\b))",
+    r"(?:(?:please|can you|could you|now|ok|okay|hey|hi|help me(?: to)?|i want you to|i need you to|would "
+    r"you)\b[ ,]{0,2}){0,3}"
+    r"(?:translate|write|rewrite|draft|compose|proofread|correct|fix|edit|paraphrase|summari[sz]e|generate|create"
+    r"|pretend|imagine|suppose|role-?play|act (?:as|like)|play the role|repeat after|repeat|say|improve|polish|rephrase"
+    r"|analy[sz]e|complete|continue|picture this|spell|read)\b(?! (?:no\b|more\b))",
     re.IGNORECASE,
 )
 _TASK_HERE = re.compile(r"(?:say|suppose|imagine|spell|read|create|fix)\b", re.IGNORECASE)
 _SAYS = re.compile(
-    r"\b(?:says?|said|saying|told|tells?|thinks?|thought|claims?|claimed|believes?|believed|asked|asks|wrote|writes|mentions?|"
-    r"mentioned|insists?|insisted|joked|shouted|replied|answered|read|reads|heard|swears|swore|assumes?|pretends?|guesses)\b"
-    r"(?: (?:to )?(?:me|us|him|her|them|you|everyone))?(?:,|:| that\b| if\b| whether\b| (?:i|he|she|they|it|we|you|my|his|her|your)\b"
-    r"|\s*\ufffc|\s*$)|\baccording to\b|\bapparently\b|\bsupposedly\b|\brumou?r has\b",
+    r"\b(?:says?|said|saying|told|tells?|thinks?|thought|claims?|claimed|believes?|believed|asked|asks|wrote|writes"
+    r"|mentions?|"
+    r"mentioned|insists?|insisted|joked|shouted|replied|answered|read|reads|heard|swears|swore|assumes?|pretends?"
+    r"|guesses)\b"
+    r"(?: (?:to )?(?:me|us|him|her|them|you|everyone))?(?:,|:| that\b| if\b| whether\b| (?:i|he|she|they|it|we|you"
+    r"|my|his|her|your)\b|\s*\ufffc|\s*$)|\baccording to\b|\bapparently\b|\bsupposedly\b|\brumou?r has\b",
     re.IGNORECASE,
 )
 _CONDITION = re.compile(
-    r"(?:(?:and|but|or|even|only|just|so) )?(?:if|unless|whether|suppose|supposing|assuming|imagine|as if|as though|provided|"
-    r"when|whenever|once|until|till|before|in case|wish|where|like)\b",
+    r"(?:(?:and|but|or|even|only|just|so) )?(?:if|unless|whether|suppose|supposing|assuming|imagine|as if|as though"
+    r"|provided|when|whenever|once|until|till|before|in case|wish|where|like)\b",
     re.IGNORECASE,
 )
 _TRAILING_CONDITION = re.compile(r"(?:only |even )?(?:if|unless|whether|provided|as if|as though)\b", re.IGNORECASE)
 _MODAL = re.compile(r"\b(?:would|wouldn't|could|couldn't|might|will|won't|should|shall)\b|\w'(?:d|ll)\b", re.IGNORECASE)
 _HEDGE = re.compile(
-    r"\b(?:maybe|perhaps|probably|possibly|might|i guess|i suppose|not sure|i think|i doubt|i hope|i wonder|i wish|seems?|"
-    r"who knows|what if|allegedly|almost|nearly|pretending|feel like|as good as|sort of|i imagine)\b",
+    r"\b(?:maybe|perhaps|probably|possibly|might|i guess|i suppose|not sure|i think|i doubt|i hope|i wonder|i wish"
+    r"|seems?|who knows|what if|allegedly|almost|nearly|pretending|feel like|as good as|sort of|i imagine)\b",
     re.IGNORECASE,
 )
 _SHORT_WORDS = 5
@@ -145,4 +153,7 @@ def _joined(raw: Sequence[str], index: int) -> set[int]:
     return joined
 
 
-_FRESH = re.compile(r"(?:please |just |then |and )*(?:i|i'm|i've|im|we|we're|my|our|remember|note|keep|don't forget|you)\b", re.I)
+_FRESH = re.compile(
+    r"(?:please |just |then |and |but |so )*(?:i|i'm|i've|im|we|we're|my|our|remember|note|keep|don't forget|you)\b",
+    re.IGNORECASE,
+)

@@ -11,11 +11,12 @@ from memory.domain.statements.statement import Finding
 
 _CONDITION = (
     r"(?:(?:type (?:1|2|one|two) |gestational )?diabetes|asthma|epilepsy|migraines?|chronic migraines?|hay fever|"
-    r"c(?:o)?eliac disease|crohn's disease|crohn's|(?:rheumatoid )?arthritis|adhd|add|autism|dyslexia|depression|anxiety|"
-    r"bipolar disorder|ocd|ptsd|high blood pressure|hypertension|low blood pressure|insomnia|eczema|psoriasis|"
-    r"a (?:heart|thyroid|kidney) condition|hypothyroidism|an underactive thyroid|multiple sclerosis|parkinson's|glaucoma|"
-    r"tinnitus|scoliosis|anaemia|anemia|ibs|gout|lupus|endometriosis|a pacemaker|chronic pain|chronic fatigue|a bad back|"
-    r"a bad knee|sleep apnea|sleep apnoea|acid reflux|vertigo)"
+    r"c(?:o)?eliac disease|crohn's disease|crohn's|(?:rheumatoid )?arthritis|adhd|add|autism|dyslexia|depression"
+    r"|anxiety|bipolar disorder|ocd|ptsd|high blood pressure|hypertension|low blood pressure|insomnia|eczema|psoriasis|"
+    r"a (?:heart|thyroid|kidney) condition|hypothyroidism|an underactive thyroid|multiple sclerosis|parkinson's"
+    r"|glaucoma|"
+    r"tinnitus|scoliosis|anaemia|anemia|ibs|gout|lupus|endometriosis|a pacemaker|chronic pain|chronic fatigue|a bad "
+    r"back|a bad knee|sleep apnea|sleep apnoea|acid reflux|vertigo)"
 )
 _HAS = re.compile(
     rf"(?:have|suffer from|am suffering from|have been diagnosed with|was diagnosed with|got diagnosed with|live with)"
@@ -23,8 +24,8 @@ _HAS = re.compile(
     re.IGNORECASE,
 )
 _IS = re.compile(
-    r"am (?:an? )?(?P<condition>(?:type (?:1|2|one|two) )?diabetic|asthmatic|epileptic|colou?r[- ]?blind|autistic|dyslexic|deaf|"
-    r"hard of hearing|blind|anaemic|anemic|wheelchair user|insomniac)(?=$|[ ,.!;])",
+    r"am (?:an? )?(?P<condition>(?:type (?:1|2|one|two) )?diabetic|asthmatic|epileptic|colou?r[- ]?blind|autistic"
+    r"|dyslexic|deaf|hard of hearing|blind|anaemic|anemic|wheelchair user|insomniac)(?=$|[ ,.!;])",
     re.IGNORECASE,
 )
 

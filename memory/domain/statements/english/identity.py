@@ -6,9 +6,19 @@ import re
 from collections.abc import Iterator
 from datetime import date
 
-from memory.domain.statements.english import dates, names, numbers, phrases, places, words_places, words_speech, words_work
+from memory.domain.statements.english import (
+    dates,
+    names,
+    numbers,
+    phrases,
+    places,
+    words_places,
+    words_speech,
+    words_work,
+)
 from memory.domain.statements.english.clause import Clause
 from memory.domain.statements.statement import Finding
+from memory.domain.statements.word_list import words
 
 _NAME_NOUNS = frozenset({"name", "first name", "full name", "real name", "given name"})
 _CALL_ME = re.compile(
@@ -22,11 +32,13 @@ _THE_NAME = re.compile(r"(?:the )?name(?:'s| is|:) (?P<name>.+)", re.IGNORECASE)
 _AM = re.compile(r"am (?P<rest>.+)", re.IGNORECASE)
 _AFTER_NAME = re.compile(r"$|,|\.|!| from\b| by the way| btw| here\b| \(| and\b| speaking\b| again\b", re.IGNORECASE)
 _LOWER_NAME = re.compile(r"([^\W\d_]{2,20}(?:[-'][^\W\d_]{1,20})?)(?: ([^\W\d_]{2,20}))?$")
-_NOT_LOWER_NAMES = frozenset(
+_NOT_LOWER_NAMES = words(
     """
-    not on in at a an the my your spelled spelt pronounced common rare unusual weird boring hard difficult easy long short
-    important nice pretty unique foreign too very so no none secret unknown what and still also really private mud legion
-    """.split()
+    not on in at a an the my your spelled spelt pronounced common rare unusual weird boring hard difficult easy long
+    short
+    important nice pretty unique foreign too very so no none secret unknown what and still also really private mud
+    legion
+    """
 )
 
 _AGE_NUMBER = r"(?P<age>\d{1,3}|[a-z]+(?:[- ][a-z]+)?)"
@@ -56,7 +68,9 @@ _BORN_ON = re.compile(r"was born (?:on )?(?:the )?(?P<rest>.+)", re.IGNORECASE)
 _BORN_IN_YEAR = re.compile(r"was born (?:back )?in (?P<year>(?:19|20)\d\d)\b", re.IGNORECASE)
 
 _NATIONALITY = re.compile(r"am (?:a proud |proudly |originally )?(?P<word>[a-z]+)(?: by birth)?$", re.IGNORECASE)
-_SPEAKS = re.compile(r"(?:can )?(?:speak|am fluent in|am bilingual in)(?: fluent| fluently| good| native)? (?P<list>.+)", re.I)
+_SPEAKS = re.compile(
+    r"(?:can )?(?:speak|am fluent in|am bilingual in)(?: fluent| fluently| good| native)? (?P<list>.+)", re.IGNORECASE
+)
 _NATIVE = frozenset({"native language", "mother tongue", "first language", "native tongue"})
 _LEVEL = re.compile(r"^(?:a little(?: bit of)?|some|basic|fluent|a bit of|good|native|conversational) ", re.IGNORECASE)
 
@@ -66,7 +80,9 @@ _EMAIL_NOUNS = frozenset({"email", "e-mail", "email address", "e-mail address", 
 _PHONE_NOUNS = frozenset({"phone", "phone number", "number", "mobile", "mobile number", "cell", "telephone number"})
 _ZONE_NOUNS = frozenset({"time zone", "timezone"})
 _IN_ZONE = re.compile(r"am (?:in|on) (?:the )?(?P<zone>\w[\w/+:-]{1,30})(?: standard)? time ?zone\b", re.IGNORECASE)
-_HEIGHT = re.compile(r"am (?P<height>\d{2,3} ?cm|\d(?:[.,]\d{1,2}) ?m(?:eters|etres)?|\d'\d{1,2}\"?)(?: tall)\b", re.IGNORECASE)
+_HEIGHT = re.compile(
+    r"am (?P<height>\d{2,3} ?cm|\d(?:[.,]\d{1,2}) ?m(?:eters|etres)?|\d'\d{1,2}\"?)(?: tall)\b", re.IGNORECASE
+)
 _MEASURES = {"shoe size": "shoe_size", "blood type": "blood_type", "star sign": "star_sign", "zodiac sign": "star_sign"}
 _MAX_MEASURE_CHARS = 20
 
@@ -89,7 +105,7 @@ def find(clause: Clause, today: date) -> Iterator[Finding]:
 
 
 def is_plain_name(name: str) -> bool:
-    """Tell whether a capitalised word can be a personal name: no nationality, language, religion, place or occupation."""
+    """Tell whether a capitalised word can be a personal name: no nationality, language, place or occupation."""
     lower = name.lower()
     known = (words_speech.NATIONALITIES, words_speech.LANGUAGES, words_speech.RELIGIONS, words_places.COUNTRIES,
              words_work.OCCUPATIONS)  # fmt: skip
@@ -121,8 +137,7 @@ def _named(predicate: str) -> Iterator[Finding]:
 
 
 def _origin_after(rest: str) -> Iterator[Finding]:
-    place = places.proper_place(rest.removeprefix(" from ")) if rest.startswith(" from ") else ""
-    if place and place.lower() not in words_places.COMPANIES:
+    if rest.startswith(" from ") and (place := places.origin(rest.removeprefix(" from "))):
         yield Finding("origin", place, 0.85)
 
 

@@ -7,25 +7,29 @@ from __future__ import annotations
 
 import re
 
+from memory.domain.statements.word_list import words
+
 _MAX_NAME_WORDS = 4
 
-_PARTICLES = frozenset("the de del della di da do dos das du des le la las los van der den von bin ibn al el of upon am zu".split())
+_PARTICLES = words("the de del della di da do dos das du des le la las los van der den von bin ibn al el of upon am zu")
 _PARTICLE = rf"(?:(?:{'|'.join(sorted(_PARTICLES))})(?: (?:la|le|der|den|the|los|las))?)"
 _WORD = r"(?:(?:St|Dr|Mt|Ft)\. )?[^\W\d_a-z][\w'’.&+-]{0,40}(?<![.,'’-])"
 _PROPER = re.compile(rf"{_WORD}(?:(?: {_PARTICLE})? {_WORD}){{0,{_MAX_NAME_WORDS - 1}}}")
 
-NOT_NAMES = frozenset(
+NOT_NAMES = words(
     """
-    i a an the my our your his her their its this that these those and or but so if then when where what who why how which
+    i a an the my our your his her their its this that these those and or but so if then when where what who why how
+    which
     monday tuesday wednesday thursday friday saturday sunday january february march april may june july august september
     october november december today tomorrow yesterday yes no ok okay sure maybe please thanks hello hi hey sorry
-    fine good great well bad happy sad tired hungry thirsty sick ill busy late early ready done finished back home here there
+    fine good great well bad happy sad tired hungry thirsty sick ill busy late early ready done finished back home here
+    there
     sure afraid alone married single engaged divorced pregnant bored excited glad angry mad confused lost free available
     interested worried nervous allergic vegan vegetarian pescatarian kosher halal drunk sober awake asleep new old young
     left right available away off on in out up down at from to not never always just still also only really very too
     retired unemployed self-employed freelance god batman superman spiderman santa dracula sherlock napoleon english
     mr mrs ms dr covid wifi internet ai human robot bot adhd autistic diabetic
-    """.split()
+    """
 )
 
 _LOWER_OR_UPPER_ONE = 1

@@ -11,9 +11,10 @@ from memory.domain.statements.english.clause import Clause
 from memory.domain.statements.statement import Finding
 
 _SPECIES = {
-    "dog": "dog puppy pup doggo labrador lab retriever poodle corgi husky beagle dachshund shepherd bulldog pug collie terrier "
-    "chihuahua spaniel dalmatian rottweiler doberman boxer samoyed shiba greyhound whippet akita malamute schnauzer maltese "
-    "pomeranian mutt labradoodle setter",
+    "dog": "dog puppy pup doggo labrador lab retriever poodle corgi husky beagle dachshund shepherd bulldog "
+    "pug collie terrier "
+    "chihuahua spaniel dalmatian rottweiler doberman boxer samoyed shiba greyhound whippet akita malamute schnauzer "
+    "maltese pomeranian mutt labradoodle setter",
     "cat": "cat kitten kitty tomcat tabby siamese sphynx ragdoll shorthair",
     "parrot": "parrot cockatiel budgie parakeet cockatoo macaw lovebird",
     "bird": "bird canary finch",
@@ -41,28 +42,35 @@ _ADJECTIVES = r"(?:[\w-]+ ){0,3}?"
 _PET = rf"{_ADJECTIVES}(?P<pet>{_WORD})"
 
 _IN_PASSING = re.compile(rf"(?i:\b(?:my|our) {_PET},?(?: called| named)? )(?P<name>[^\W\d_].*)")
-_NAME_OF = re.compile(rf"(?:my|our) {_PET}(?:'s name is|'s name's|'s called|'s named| is (?:called|named)) (?P<name>.+)", re.I)
+_NAME_OF = re.compile(
+    rf"(?:my|our) {_PET}(?:'s name is|'s name's|'s called|'s named| is (?:called|named)) (?P<name>.+)", re.IGNORECASE
+)
 _ARE_NAMED = re.compile(rf"(?:my|our) {_PET}s(?:'? names)? are(?: called| named)? (?P<names>.+)", re.IGNORECASE)
 _IS = re.compile(rf"(?P<name>.{{2,40}}?) is (?:my|our) {_PET}$", re.IGNORECASE)
 _HAVE_NAMED = re.compile(
-    rf"(?:have|own|am the owner of|adopted|have adopted|got|bought|rescued|have rescued|welcomed) (?:an?|one|our first|my first) {_PET}"
-    rf"(?P<joint>,? (?:called|named|whose name is) |, | )(?P<name>.+)",
+    rf"(?:have|own|am the owner of|adopted|have adopted|got|bought|rescued|have rescued|welcomed) (?:an?|one|our "
+    rf"first|my first) {_PET}(?P<joint>,? (?:called|named|whose name is) |, | )(?P<name>.+)",
     re.IGNORECASE,
 )
 _ALSO_NAMED = re.compile(rf"(?:,|and) (?:an?|one) {_PET} (?:called|named) (?P<name>.+)", re.IGNORECASE)
 _HAVE = re.compile(
-    rf"(?:have|own|adopted|have adopted|got|rescued) (?:(?P<count>{_NUMBERS}) |an? |one )(?P<words>{_ADJECTIVES}(?P<pet>{_WORD}))"
-    rf"(?P<plural>e?s)?(?P<rest>$|[ ,.!].*)",
+    rf"(?:have|own|adopted|have adopted|got|rescued) (?:(?P<count>{_NUMBERS}) |an? |one "
+    rf")(?P<words>{_ADJECTIVES}(?P<pet>{_WORD}))(?P<plural>e?s)?(?P<rest>$|[ ,.!].*)",
     re.IGNORECASE,
 )
 _GONE = re.compile(
-    rf"(?:my|our) {_PET}(?:,? (?P<name>[^\W\d_][\w'-]{{1,20}}),?)? (?:has )?(?:just )?(?:passed away|died|ran away|is dead|is gone|was put down)\b",
+    rf"(?:my|our) {_PET}(?:,? (?P<name>[^\W\d_][\w'-]{{1,20}}),?)? (?:has )?(?:just )?(?:passed away|died|ran away"
+    rf"|is dead|is gone|was put down)\b",
     re.IGNORECASE,
 )
 _NO_MORE = re.compile(rf"(?:no longer have|don't have) (?:an?|the|my|any) {_PET}s?\b(?P<rest>.*)", re.IGNORECASE)
-_ANY_MORE = re.compile(r"\b(?:any ?more|any longer)\b|^$", re.IGNORECASE)
-_OTHERS = re.compile(r"'s? |\b(?:toy|hot|stuffed|computer|food|bed|person|lover|walker|sitter|allergy|trap)\b", re.IGNORECASE)
-_EXCLUDED_AFTER = re.compile(r" (?:person|lover|allergy|toy|food|bed|walker|sitter|phobia|trap|pad|to )\b", re.IGNORECASE)
+_LONGER = re.compile(r"\b(?:no longer|any ?more|any longer)\b", re.IGNORECASE)
+_OTHERS = re.compile(
+    r"'s? |\b(?:toy|hot|stuffed|computer|food|bed|person|lover|walker|sitter|allergy|trap)\b", re.IGNORECASE
+)
+_EXCLUDED_AFTER = re.compile(
+    r" (?:person|lover|allergy|toy|food|bed|walker|sitter|phobia|trap|pad|to )\b", re.IGNORECASE
+)
 
 
 def find(clause: Clause, _today: date) -> Iterator[Finding]:
@@ -116,7 +124,8 @@ def _nameless(match: re.Match[str]) -> Iterator[Finding]:
 
 def _gone(clause: Clause) -> Iterator[Finding]:
     if match := _GONE.match(clause.text):
-        yield Finding(_KEY_OF[match["pet"].lower().replace(" ", "-")], match["name"] or "", 0.9, retract=True, of_speaker=True)
-    elif clause.who == "user" and (match := _NO_MORE.match(clause.predicate)):
-        if clause.predicate.lower().startswith("no longer") or re.search(r"any ?more|any longer", match["rest"]):
-            yield Finding(_KEY_OF[match["pet"].lower().replace(" ", "-")], "", 0.85, retract=True)
+        yield Finding(
+            _KEY_OF[match["pet"].lower().replace(" ", "-")], match["name"] or "", 0.9, retract=True, of_speaker=True
+        )
+    elif clause.who == "user" and (match := _NO_MORE.match(clause.predicate)) and _LONGER.search(match[0]):
+        yield Finding(_KEY_OF[match["pet"].lower().replace(" ", "-")], "", 0.85, retract=True)

@@ -9,8 +9,10 @@ MAX_VALUE_WORDS = 7
 _MAX_ITEMS = 8
 
 _STOP = re.compile(
-    r"\s(?:because|since|so|but|when|whenever|which|that|who|if|although|though|while|whereas|than|unless|until|as long as|"
-    r"except|and (?:i|we|my|he|she|it|they|you|have|am|always|never|can't|don't)|even (?:if|though)|more than|over|rather than|"
+    r"\s(?:because|since|so|but|when|whenever|which|that|who|if|although|though|while|whereas|than|unless|until|as "
+    r"long as|"
+    r"except|and (?:i|we|my|he|she|it|they|you|have|am|always|never|can't|don't)|even (?:if|though)|more than|over"
+    r"|rather than|"
     r"instead of|whether|in case|i|especially|particularly|mostly|mainly|specifically|for example|like|such as)\b",
     re.IGNORECASE,
 )
@@ -21,20 +23,21 @@ _DETERMINER = re.compile(
     re.IGNORECASE,
 )
 _TRAILING = re.compile(
-    r"[\s,]+(?:too|as well|also|a lot|so much|very much|the most|most of all|the best|though|now|right now|these days|nowadays|"
+    r"[\s,]+(?:too|as well|also|a lot|so much|very much|the most|most of all|the best|though|now|right now|these "
+    r"days|nowadays|"
     r"lately|recently|any ?more|any longer|unfortunately|badly|severely|really|at all|please|by the way|btw|ha(?:ha)+|"
     r"actually|either|in general|generally|you know|again|to be honest|tbh|for now|for sure|sadly|with a passion|"
     r"more than anything|to death|in particular|myself|all the time|every day|everyday|anyway|since birth|"
-    r"for (?:a (?:long time|while|few \w+|couple of \w+|year|month|week)|many years|years|ages|ever|as long as.*|\w+ (?:years|months|"
-    r"weeks|days)|now)|since .*)$",
+    r"for (?:a (?:long time|while|few \w+|couple of \w+|year|month|week)|many years|years|ages|ever|as long as.*|\w+ "
+    r"(?:years|months|weeks|days)|now)|since .*)$",
     re.IGNORECASE,
 )
 _EDGES = " \t.,;:!?-–*_~\"'()[]{}<>/\\|…"
 _SAYS_NOTHING = re.compile(
     r"(?:(?:it|this|that|these|those|them|they|him|her|he|she|you|me|us|everything|anything|nothing|something|everyone|"
     r"everybody|anyone|someone|nobody|people|stuff|things?|one|ones|lot|none|how|what|when|where|why|who|whether|being|"
-    r"my|your|his|their|our|its|yours|mine|theirs|here|there|no|not|to|another|such|other|others|same|both|either|too|so|as|each|much|many|"
-    r"more|less|enough|if|such)\b.*|(?:a )?(?:new|old|good|bad|big|small|nice|lot|bit|few))",
+    r"my|your|his|their|our|its|yours|mine|theirs|here|there|no|not|to|another|such|other|others|same|both|either"
+    r"|too|so|as|each|much|many|more|less|enough|if|such)\b.*|(?:a )?(?:new|old|good|bad|big|small|nice|lot|bit|few))",
     re.IGNORECASE,
 )
 

@@ -10,23 +10,28 @@ from memory.domain.statements.english import names, words_places
 from memory.domain.statements.english.clause import Clause
 from memory.domain.statements.statement import Finding
 
-_QUALIFIER = r"(?:(?:the|beautiful|sunny|rainy|lovely|downtown|central|northern|southern|eastern|western|city of|town of|village of|a (?:small |little |tiny |big )?(?:town|city|village)(?: in \w+)? (?:called|named)) )*"  # noqa: E501
+_QUALIFIER = (
+    r"(?:(?:the|beautiful|sunny|rainy|lovely|downtown|central|northern|southern|eastern|western|city of|town of"
+    r"|village of|a (?:small |little |tiny |big )?(?:town|city|village)(?: in \w+)? (?:called|named)) )*"
+)
 _LIVES = re.compile(
-    rf"(?:live|reside|am living|am based|am located|am settled|settled(?: down)?|have (?:lived|been living|been based|settled))"
-    rf"(?: (?:alone|together|happily|here))? in (?P<place>{_QUALIFIER}.+)",
+    rf"(?:live|reside|am living|am based|am located|am settled|settled(?: down)?|have (?:lived|been living|been "
+    rf"based|settled))(?: (?:alone|together|happily|here))? in (?P<place>{_QUALIFIER}.+)",
     re.IGNORECASE,
 )
 _MOVED = re.compile(
-    rf"(?:have )?(?:moved|relocated)(?: back| over| here| out| away)?(?: with my \w+)?(?: from (?P<origin>.{{1,60}}?))? to "
-    rf"(?P<place>{_QUALIFIER}.+)",
+    rf"(?:have )?(?:moved|relocated)(?: back| over| here| out| away)?(?: with my \w+)?(?: from "
+    rf"(?P<origin>.{{1,60}}?))? to (?P<place>{_QUALIFIER}.+)",
     re.IGNORECASE,
 )
 _MOVED_INTO = re.compile(
-    r"(?:have )?moved (?:in)?to (?:my|our|an?|the) (?:[\w-]+ ){0,3}(?:flat|apartment|house|home|place|studio|condo|room) in (?P<place>.+)",
+    r"(?:have )?moved (?:in)?to (?:my|our|an?|the) (?:[\w-]+ ){0,3}(?:flat|apartment|house|home|place|studio|condo"
+    r"|room) in (?P<place>.+)",
     re.IGNORECASE,
 )
 _LEFT_PLACE = re.compile(
-    r"(?:no longer (?:live|reside) in|used to live in|(?:have )?moved (?:away from|out of))(?: the)? (?P<place>.+)", re.IGNORECASE
+    r"(?:no longer (?:live|reside) in|used to live in|(?:have )?moved (?:away from|out of))(?: the)? (?P<place>.+)",
+    re.IGNORECASE,
 )
 _DENIED = re.compile(r"(?:don't live|am not living|don't reside) in(?: the)? (?P<place>.+)", re.IGNORECASE)
 _ANY_MORE = re.compile(r"\b(?:any ?more|any longer|these days|now)\b", re.IGNORECASE)
@@ -34,8 +39,8 @@ _ORIGIN = re.compile(rf"(?:am|come|hail)(?: originally)? from (?P<place>{_QUALIF
 _BORN = re.compile(r"was born (?P<both>and (?:raised|grew up) )?in (?P<place>.+)", re.IGNORECASE)
 _GREW = re.compile(r"(?:grew up|was raised|was brought up) in (?P<place>.+)", re.IGNORECASE)
 _TEMPORARY = re.compile(
-    r"\b(?:for (?:the (?:summer|winter|spring|autumn|week|weekend|holidays?|month|semester|time being|night)|a (?:few|couple|week|"
-    r"month|while|night)|now)|temporarily|until|on holiday|on vacation|at weekends)\b",
+    r"\b(?:for (?:the (?:summer|winter|spring|autumn|week|weekend|holidays?|month|semester|time being|night)|a "
+    r"(?:few|couple|week|month|while|night)|now)|temporarily|until|on holiday|on vacation|at weekends)\b",
     re.IGNORECASE,
 )
 _FROM = re.compile(r",? from (?P<place>.+)", re.IGNORECASE)
@@ -59,7 +64,9 @@ def find(clause: Clause, _today: date) -> Iterator[Finding]:
         yield from homes(match["place"])
     elif match := _MOVED.match(predicate):
         yield from _moved(match)
-    elif (match := _LEFT_PLACE.match(predicate)) or ((match := _DENIED.match(predicate)) and _ANY_MORE.search(predicate)):
+    elif (match := _LEFT_PLACE.match(predicate)) or (
+        (match := _DENIED.match(predicate)) and _ANY_MORE.search(predicate)
+    ):
         if place := proper_place(match["place"]):
             yield Finding(_home_key(place), place, 0.9, retract=True)
     else:
@@ -68,7 +75,7 @@ def find(clause: Clause, _today: date) -> Iterator[Finding]:
 
 def homes(text: str) -> Iterator[Finding]:
     """Yield the city, region or country that a text begins with, and the country named after it."""
-    text = text[len(_STRIPPED.match(text)[0]) :]  # type: ignore[index] - the pattern matches the empty text
+    text = _unqualified(text)
     place = proper_place(text)
     if not place:
         return
@@ -81,7 +88,7 @@ def homes(text: str) -> Iterator[Finding]:
 
 def proper_place(text: str) -> str:
     """Return the place that a text begins with: a proper name, or a known place typed in lower case."""
-    text = text[len(_STRIPPED.match(text)[0]) :]  # type: ignore[index] - the pattern matches the empty text
+    text = _unqualified(text)
     name = names.proper(text)
     if name:
         return "" if name.rsplit(" ", 1)[-1].lower() in words_places.NOT_HOMES else name
@@ -91,6 +98,18 @@ def proper_place(text: str) -> str:
         if candidate in words_places.CITIES or (candidate in words_places.COUNTRIES and len(candidate) > _CODE_LENGTH):
             return " ".join(names.titled(word) for word in words[:length])
     return ""
+
+
+def origin(text: str) -> str:
+    """Return the place that somebody is 'from', or an empty text when it is an employer ('I'm Ann from Google')."""
+    place = proper_place(text)
+    return "" if place.lower() in words_places.COMPANIES else place
+
+
+def _unqualified(text: str) -> str:
+    """Return a place without what stands before its name: 'the beautiful city of Lviv' gives 'Lviv'."""
+    match = _STRIPPED.match(text)
+    return text[match.end() :] if match else text
 
 
 _CODE_LENGTH = 3
@@ -117,8 +136,7 @@ def _moved(match: re.Match[str]) -> Iterator[Finding]:
 
 def _origins(predicate: str) -> Iterator[Finding]:
     if match := _ORIGIN.match(predicate):
-        place = proper_place(match["place"])
-        if place and place.lower() not in words_places.COMPANIES:
+        if place := origin(match["place"]):
             yield Finding("origin", place, 0.9)
     elif match := _BORN.match(predicate):
         if place := proper_place(match["place"]):

@@ -11,43 +11,60 @@ from memory.domain.statements.english.clause import Clause
 from memory.domain.statements.statement import Finding
 
 _DOING = re.compile(
-    r"am (?P<verb>flying|going|travelling|traveling|visiting|meeting|moving|leaving|starting|taking|seeing|getting|having|running|"
-    r"hosting|throwing|driving|heading|attending|returning|arriving|presenting|defending|celebrating|graduating|performing|speaking|"
-    r"launching|opening|hiking|cycling|sailing|relocating|interviewing|renting|buying|adopting|joining|marrying|turning)"
-    r"(?P<rest> .+)",
+    r"am (?P<verb>flying|going|travelling|traveling|visiting|meeting|moving|leaving|starting|taking|seeing|getting"
+    r"|having|running|"
+    r"hosting|throwing|driving|heading|attending|returning|arriving|presenting|defending|celebrating|graduating"
+    r"|performing|speaking|"
+    r"launching|opening|hiking|cycling|sailing|relocating|interviewing|renting|buying|adopting|joining|marrying"
+    r"|turning)(?P<rest> .+)",
     re.IGNORECASE,
 )
-_GOING_TO = re.compile(
-    r"(?i:am (?:going|planning|about|due|set|scheduled|supposed) to )(?P<what>[a-z]+(?: .+)?)$"
-)
+_GOING_TO = re.compile(r"(?i:am (?:going|planning|about|due|set|scheduled|supposed) to )(?P<what>[a-z]+(?: .+)?)$")
 _WILL = re.compile(r"will (?:be )?(?P<what>(?:[a-z]+).*)$", re.IGNORECASE)
 _WILL_BE = re.compile(r"will be (?P<verb>[a-z]+ing)?(?P<rest>.*)$", re.IGNORECASE)
-_PROMISES = re.compile(r"(?:let|tell|send|think|try|see|do|get back|call|ask|check|take (?:it|that|this)|have (?:the|a) )\b", re.I)
-_OCCASION = (
-    r"(?:(?:[\w'-]+ ){0,3}?(?:appointment|meeting|interview|exam|test|flight|check-?up|surgery|operation|wedding|concert|"
-    r"presentation|deadline|conference|class|lesson|reservation|date|party|audition|hearing|viewing|reunion|recital|marathon|"
-    r"train|trip|holiday|vacation|graduation|scan|x-ray|haircut|lecture|defence|defense|call|race|exhibition|competition|gig|shift))"
+_PROMISES = re.compile(
+    r"(?:let|tell|send|think|try|see|do|get back|call|ask|check|take (?:it|that|this)|have (?:the|a) )\b", re.IGNORECASE
 )
-_HAVE = re.compile(rf"(?:have|have to go to|got|booked|have booked|scheduled|have scheduled) (?:an?|my|our|the) (?P<what>{_OCCASION})\b(?P<rest>.*)", re.I)
-_MY_OCCASION = re.compile(
-    rf"(?:my|our) (?P<what>{_OCCASION})(?: is| starts| begins| leaves| departs| takes place|'s| has been (?:moved|scheduled)(?: to| for)?"
-    rf"| is scheduled| was moved| is booked| got moved| is due)(?P<rest> .+)",
+_OCCASION = (
+    r"(?:(?:[\w'-]+ ){0,3}?(?:appointment|meeting|interview|exam|test|flight|check-?up|surgery|operation|wedding"
+    r"|concert|"
+    r"presentation|deadline|conference|class|lesson|reservation|date|party|audition|hearing|viewing|reunion|recital"
+    r"|marathon|train|trip|holiday|vacation|graduation|scan|x-ray|haircut|lecture|defence|defense|call|race|exhibition"
+    r"|competition|gig|shift))"
+)
+_HAVE = re.compile(
+    rf"(?:have|have to go to|got|booked|have booked|scheduled|have scheduled) (?:an?|my|our|the) "
+    rf"(?P<what>{_OCCASION})\b(?P<rest>.*)",
     re.IGNORECASE,
 )
-_TIME = re.compile(r"(?:^| )(?P<time>at (?:noon|midnight|\d{1,2}(?:[:.]\d\d)?(?: ?[ap]\.?m\.?| o'clock)?)(?![\d%]))", re.IGNORECASE)
-_HANGING = re.compile(r"(?:\s+(?:on|in|at|for|to|by|from|until|this|the|coming|scheduled|and|with))+\s*$|\s*[,.!]+\s*$", re.IGNORECASE)
+_MY_OCCASION = re.compile(
+    rf"(?:my|our) (?P<what>{_OCCASION})(?: is| starts| begins| leaves| departs| takes place|'s| has been (?:moved"
+    rf"|scheduled)(?: to| for)?| is scheduled| was moved| is booked| got moved| is due)(?P<rest> .+)",
+    re.IGNORECASE,
+)
+_TIME = re.compile(
+    r"(?:^| )(?P<time>at (?:noon|midnight|\d{1,2}(?:[:.]\d\d)?(?: ?[ap]\.?m\.?| o'clock)?)(?![\d%]))", re.IGNORECASE
+)
+_HANGING = re.compile(
+    r"(?:\s+(?:on|in|at|for|to|by|from|until|this|the|coming|scheduled|and|with))+\s*$|\s*[,.!]+\s*$", re.IGNORECASE
+)
 _GOAL = re.compile(
     r"(?:want|would like|hope|am (?:trying|hoping|learning|working|training|planning)|plan|am determined)(?: hard)? to "
-    r"(?P<what>(?:learn|become|quit|stop|lose|save|improve|finish|write|publish|run a|run the|start my own|start a|open my own|open a|"
-    r"build|get fit|get in shape|get better at|master|speak|buy a house|buy a flat|eat healthier|exercise more|read more|climb|"
-    r"complete|get a degree|play the|study|pass)\b.*)",
+    r"(?P<what>(?:learn|become|quit|stop|lose|save|improve|finish|write|publish|run a|run the|start my own|start a"
+    r"|open my own|open a|"
+    r"build|get fit|get in shape|get better at|master|speak|buy a house|buy a flat|eat healthier|exercise more|read "
+    r"more|climb|complete|get a degree|play the|study|pass)\b.*)",
     re.IGNORECASE,
 )
 _SAVING = re.compile(r"am saving(?: up| money)? (?:for|to buy) (?P<what>.+)", re.IGNORECASE)
 _TRAINING = re.compile(r"am (?:training|preparing|studying) for (?P<what>an? .+|the .+|my .+)", re.IGNORECASE)
 _LEARNING = re.compile(r"am (?:learning|teaching myself) (?P<what>[a-z].+)", re.IGNORECASE)
-_GOAL_NOUNS = frozenset({"goal", "main goal", "biggest goal", "new year's resolution", "resolution", "aim", "goal for this year"})
-_GOAL_TRAILING = re.compile(r",? (?:this|next) (?:year|month|summer|spring|autumn|winter)$|,? (?:some ?day|one day|soon)$", re.I)
+_GOAL_NOUNS = frozenset(
+    {"goal", "main goal", "biggest goal", "new year's resolution", "resolution", "aim", "goal for this year"}
+)
+_GOAL_TRAILING = re.compile(
+    r",? (?:this|next) (?:year|month|summer|spring|autumn|winter)$|,? (?:some ?day|one day|soon)$", re.IGNORECASE
+)
 _NOT_LEARNED = re.compile(r"(?:to\b|that\b|how\b|about\b|a lot|so much|something|from\b|more\b)", re.IGNORECASE)
 _MAX_PLAN_CHARS = 100
 
@@ -100,7 +117,9 @@ def _dated_plan(words: str, opening: str, today: date) -> Iterator[Finding]:
     day = hit.day if hit else before.day if before else today
     if day < today or (day == today and "tonight" not in f"{opening} {words}".lower()):
         return
-    value = phrases.collapsed(_HANGING.sub("", words[: hit.start]) + " " + words[hit.end :].strip(" ,.!")) if hit else words
+    value = (
+        phrases.collapsed(_HANGING.sub("", words[: hit.start]) + " " + words[hit.end :].strip(" ,.!")) if hit else words
+    )
     value = _HANGING.sub("", value)
     if " " in value and len(value) <= _MAX_PLAN_CHARS and "\ufffc" not in value:
         yield Finding("plan", value, 0.85, when=day)

@@ -9,23 +9,32 @@ from datetime import date
 from memory.domain.statements.english import names, phrases
 from memory.domain.statements.english.clause import Clause
 from memory.domain.statements.statement import Finding
+from memory.domain.statements.word_list import words
 
-_OWNED = frozenset(
+_OWNED = words(
     """
-    car bike bicycle motorbike motorcycle scooter vespa van truck boat yacht camper campervan caravan tesla house flat apartment
-    cottage cabin farm garden greenhouse allotment piano guitar violin cello drum drums keyboard camera telescope drone laptop
-    macbook printer kiln loom kayak surfboard tractor ukulele saxophone flute tent jeep skateboard e-bike moped record-player
-    """.split()
+    car bike bicycle motorbike motorcycle scooter vespa van truck boat yacht camper campervan caravan tesla house flat
+    apartment
+    cottage cabin farm garden greenhouse allotment piano guitar violin cello drum drums keyboard camera telescope drone
+    laptop
+    macbook printer kiln loom kayak surfboard tractor ukulele saxophone flute tent jeep skateboard e-bike moped
+    record-player
+    """
 )
-_BRANDS = frozenset(
+_BRANDS = words(
     """
-    skoda toyota honda ford volkswagen vw bmw audi mercedes tesla volvo renault peugeot citroen fiat opel mazda nissan hyundai kia
+    skoda toyota honda ford volkswagen vw bmw audi mercedes tesla volvo renault peugeot citroen fiat opel mazda nissan
+    hyundai kia
     subaru suzuki jeep porsche lada vespa harley yamaha ducati mini seat dacia lexus chevrolet steinway fender gibson
-    """.split()
+    """
 )
 _HAS = re.compile(r"(?:own|have|bought|have bought|got|drive|ride) (?:an?|my own|our own) (?P<what>.+)", re.IGNORECASE)
 _SOLD = re.compile(r"(?:have )?sold (?:my|our|the) (?P<what>.+)", re.IGNORECASE)
-_END = re.compile(r"(?:,| (?:in|at|from|for|with|that|which|and|to|on|last|this|yesterday|today|by|called|near|so|who|because|of|now)\b|[.!?;(–])", re.I)
+_END = re.compile(
+    r"(?:,| (?:in|at|from|for|with|that|which|and|to|on|last|this|yesterday|today|by|called|near|so|who|because|of"
+    r"|now)\b|[.!?;(–])",
+    re.IGNORECASE,
+)
 _RENTED = re.compile(r"\b(?:rental|rented|hire|toy|model|company)\b", re.IGNORECASE)
 
 

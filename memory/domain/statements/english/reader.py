@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import date
 
 from memory.domain.statements.english import (
@@ -24,29 +24,13 @@ from memory.domain.statements.english import (
 from memory.domain.statements.english.clause import Clause, read
 from memory.domain.statements.keys import RELATED_KEYS, rule_of
 from memory.domain.statements.sentences import Sentence
-from memory.domain.statements.statement import Finding
+from memory.domain.statements.statement import Finding, Reading
 
 _RULES = (
     identity.find, places.find, work.find, family.find, pets.find, food.find, health.find, preferences.find, plans.find,
     possessions.find,
 )  # fmt: skip
 _BY_EXPLICIT_DATE = frozenset({"plan", "appointment"})
-
-
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """A finding and the clause that states it.
-
-    Args:
-        finding: with `when` resolved.
-        subject: the part of the subject after the speaker, such as `sister`; empty for the speaker.
-        start, end: span of the clause in the whole text.
-    """
-
-    finding: Finding
-    subject: str
-    start: int
-    end: int
 
 
 def starts_task(sentence: Sentence) -> bool:
@@ -109,4 +93,3 @@ def _dated(finding: Finding, clause: Clause, today: date) -> Finding:
         return finding
     hit = dates.find(clause.text, today, "past") or dates.find(clause.opening, today, "past")
     return replace(finding, when=hit.day) if hit else finding
-

@@ -77,6 +77,6 @@ PLURALS = {
 """Several people at once: 'my kids are called Ben and Ada'."""
 
 PEOPLE_ADJECTIVES = (
-    r"(?:older|elder|eldest|oldest|younger|youngest|little|big|twin|dear|lovely|beloved|only|best|close|good|old|new|late|"
-    r"first|second|third|middle|baby|teenage|adopted|amazing|wonderful|beautiful|childhood|oldest and dearest)"
+    r"(?:older|elder|eldest|oldest|younger|youngest|little|big|twin|dear|lovely|beloved|only|best|close|good|old|new"
+    r"|late|first|second|third|middle|baby|teenage|adopted|amazing|wonderful|beautiful|childhood|oldest and dearest)"
 )

@@ -12,67 +12,87 @@ from memory.domain.statements.statement import Finding
 
 _ARTICLE = r"(?:an?|the) "
 _WORKS_AS = re.compile(
-    rf"(?:work|am working|have worked|have been working|am employed|have a (?:new )?job|got a (?:new )?job|started(?: working)?|make (?:a|my) living)"
+    rf"(?:work|am working|have worked|have been working|am employed|have a (?:new )?job|got a (?:new )?job"
+    rf"|started(?: working)?|make (?:a|my) living)"
     rf"(?: (?:freelance|part-time|full-time|remotely))? as (?:{_ARTICLE})?(?P<role>.+)",
     re.IGNORECASE,
 )
-_BECAME = re.compile(rf"(?:have been |was |got |have )?(?:promoted to|became|become|made) (?:{_ARTICLE})?(?P<role>.+)", re.I)
+_BECAME = re.compile(
+    rf"(?:have been |was |got |have )?(?:promoted to|became|become|made) (?:{_ARTICLE})?(?P<role>.+)", re.IGNORECASE
+)
 _IS_A = re.compile(r"(?:am|have been) (?:not just )?(?:an?|one of the|the) (?P<role>.+)", re.IGNORECASE)
 _WORKS_FOR = re.compile(
-    r"(?:work|am working|have worked|have been working|started(?: working| work| a (?:new )?job| my new job)?|am employed|"
+    r"(?:work|am working|have worked|have been working|started(?: working| work| a (?:new )?job| my new job)?|am "
+    r"employed|"
     r"have a (?:new )?job|got a (?:new )?job|got hired|was hired|have been hired|am interning|intern|got an offer)"
     r"(?: (?:part-time|full-time|remotely|there|now|as an? [\w -]{2,40}?))? (?:at|for|with|by) (?P<employer>.+)",
     re.IGNORECASE,
 )
 _JOINED = re.compile(r"(?:have )?joined (?P<employer>.+)", re.IGNORECASE)
 _LEFT = re.compile(
-    r"(?:(?:have )?(?:quit|left|resigned from|been fired from|been laid off from)|was fired from|was laid off from|got fired from|"
-    r"got laid off from|no longer work (?:at|for|with)|stopped working (?:at|for))(?: (?:my|the) (?:\w+ )?(?:job|position|role))?"
-    r"(?: (?:at|with|in))? ?(?P<employer>.*)",
+    r"(?:(?:have )?(?:quit|left|resigned from|been fired from|been laid off from)|was fired from|was laid off from"
+    r"|got fired from|"
+    r"got laid off from|no longer work (?:at|for|with)|stopped working (?:at|for))(?: (?:my|the) (?:\w+ )?(?:job"
+    r"|position|role))?(?: (?:at|with|in))? ?(?P<employer>.*)",
     re.IGNORECASE,
 )
 _LOST = re.compile(r"(?:have )?(?:lost my job|(?:was|got|been) (?:fired|laid off|made redundant))\b", re.IGNORECASE)
 _DENIED = re.compile(r"(?:don't work|am not working) (?:at|for|with) (?P<employer>.+)", re.IGNORECASE)
 _ANY_MORE = re.compile(r"\b(?:any ?more|any longer|now|these days)\b", re.IGNORECASE)
-_WORKS_IN = re.compile(r"(?:work|am working|have worked|have been working)(?: \w+)? in (?:the field of )?(?P<field>.+)", re.I)
+_WORKS_IN = re.compile(
+    r"(?:work|am working|have worked|have been working)(?: \w+)? in (?:the field of )?(?P<field>.+)", re.IGNORECASE
+)
 _TEACHES = re.compile(r"(?:teach|am teaching) (?P<subject>[a-z]+)\b", re.IGNORECASE)
 _STATUS = re.compile(
-    r"(?:am|have|got) (?:been )?(?P<status>retired|unemployed|self-employed|freelancing|between jobs|out of work|on maternity leave|"
-    r"on paternity leave|on parental leave)\b",
+    r"(?:am|have|got) (?:been )?(?P<status>retired|unemployed|self-employed|freelancing|between jobs|out of work|on "
+    r"maternity leave|on paternity leave|on parental leave)\b",
     re.IGNORECASE,
 )
 _FOR_MYSELF = re.compile(r"work for myself\b", re.IGNORECASE)
-_RUNS = re.compile(rf"(?:run|own|have|started|opened|am running) (?:my own|our own|{_ARTICLE}) ?(?P<what>.+)", re.IGNORECASE)
-_JOB_NOUNS = frozenset({"job", "profession", "occupation", "job title", "current job", "new job", "day job", "role", "trade"})
+_RUNS = re.compile(
+    rf"(?:run|own|have|started|opened|am running) (?:my own|our own|{_ARTICLE}) ?(?P<what>.+)", re.IGNORECASE
+)
+_JOB_NOUNS = frozenset(
+    {"job", "profession", "occupation", "job title", "current job", "new job", "day job", "role", "trade"}
+)
 _EMPLOYER_NOUNS = frozenset({"employer", "company", "current employer", "new employer", "workplace"})
 
 _ROLE_END = re.compile(
-    r"(?:,| (?:at|for|with|in|from|of|by|on|based|working|and|but|who|that|here|now|by trade|right now|specialising|to|since|near|"
-    r"nowadays|these days|turned|or|so|because|currently|living|as|when|during|after|until|yesterday|"
+    r"(?:,| (?:at|for|with|in|from|of|by|on|based|working|and|but|who|that|here|now|by trade|right now|specialising"
+    r"|to|since|near|nowadays|these days|turned|or|so|because|currently|living|as|when|during|after|until|yesterday|"
     r"today|last|this|next|again|too|myself)\b|[(.!?;–]| - )",
     re.IGNORECASE,
 )
 _HEADS_OF = re.compile(r"(?:head|director|vp|vice president|chief|manager|member|dean) of [\w ]{2,40}", re.IGNORECASE)
 _AFTER_ROLE = re.compile(r"(?: and [\w ]{2,30}?)? (?:at|for|with) (?P<employer>.+)", re.IGNORECASE)
 _ROLE_FROM = re.compile(r" from (?P<place>.+)", re.IGNORECASE)
-_EMPLOYER_END = re.compile(r"(?: as | in | on | since | for | from | and | where |, |[(.!?;–]| because | to | doing | until | but )", re.I)
+_EMPLOYER_END = re.compile(
+    r"(?: as | in | on | since | for | from | and | where |, |[(.!?;–]| because | to | doing | until | but )",
+    re.IGNORECASE,
+)
 _CALLED = re.compile(r".{0,60}\b(?:called|named) (?P<name>.+)", re.IGNORECASE)
 _AS_ROLE = re.compile(rf".{{1,80}}? as (?:{_ARTICLE})?(?P<role>.+)", re.IGNORECASE)
 _GENERIC_EMPLOYER = re.compile(r"(?:the|a|an) (?:\w+[ -]){0,3}(?P<last>\w+)$", re.IGNORECASE)
 _MAX_ROLE_WORDS = 5
 
 _STUDIES = re.compile(
-    r"(?:study|am studying|have been studying|am majoring in|major in|am doing (?:an?|my) (?:phd|master's|masters|bachelor's|degree|"
-    r"ma|msc|ba|bsc|mba)(?: degree)? in|have a degree in)(?! (?:for|hard|a lot|all|every|at home|with|late|abroad|up)\b) (?P<what>.+)",
+    r"(?:study|am studying|have been studying|am majoring in|major in|am doing (?:an?|my) (?:phd|master's|masters"
+    r"|bachelor's|degree|"
+    r"ma|msc|ba|bsc|mba)(?: degree)? in|have a degree in)(?! (?:for|hard|a lot|all|every|at home|with|late|abroad"
+    r"|up)\b) (?P<what>.+)",
     re.IGNORECASE,
 )
 _STUDIES_AT = re.compile(
-    r"(?:study|am studying|am an? (?:[\w-]+ ){0,3}student|attend|go to|am enrolled|started studying)(?: (?:at|in))? (?P<school>.+)",
+    r"(?:study|am studying|am an? (?:[\w-]+ ){0,3}student|attend|go to|am enrolled|started studying)(?: (?:at|in))? "
+    r"(?P<school>.+)",
     re.IGNORECASE,
 )
 _SCHOOL = re.compile(r"\b(?:university|college|school|institute|academy|polytechnic|mit|conservatory)\b", re.IGNORECASE)
 _AT = re.compile(r" (?:at|in) (?:the )?", re.IGNORECASE)
-_STUDY_END = re.compile(r"(?: at | in | for | since | and (?:i|we|work)\b| this | next | because | with | online| remotely|, |[(.!?;–])", re.I)
+_STUDY_END = re.compile(
+    r"(?: at | in | for | since | and (?:i|we|work)\b| this | next | because | with | online| remotely|, |[(.!?;–])",
+    re.IGNORECASE,
+)
 _MAJOR_NOUNS = frozenset({"major", "degree", "subject", "field of study"})
 
 
@@ -143,9 +163,8 @@ def _role_and_employer(text: str, *, loose: bool) -> Iterator[Finding]:
     after = _AFTER_ROLE.match(text[position:])
     if after and not found.lower().endswith(("student", "undergraduate")) and (place := employer(after["employer"])):
         yield Finding("employer", place, 0.9)
-    elif (origin := _ROLE_FROM.match(text[position:])) and (place := places.proper_place(origin["place"])):
-        if place.lower() not in words_places.COMPANIES:
-            yield Finding("origin", place, 0.85)
+    elif (origin := _ROLE_FROM.match(text[position:])) and (place := places.origin(origin["place"])):
+        yield Finding("origin", place, 0.85)
 
 
 def _employers(predicate: str) -> Iterator[Finding]:

@@ -12,25 +12,38 @@ from memory.domain.statements.ukrainian.words_family import ACCUSATIVE, NOMINATI
 
 _NOMINATIVES = "|".join(sorted(NOMINATIVE, key=len, reverse=True))
 _ACCUSATIVES = "|".join(sorted(ACCUSATIVE, key=len, reverse=True))
-_ADJECTIVE = r"(?:(?:старша|старший|молодша|молодший|найкраща|найкращий|рідна|рідний|маленька|маленький|старшу|старшого|молодшу|молодшого|найкращу|найкращого) )?"
+_ADJECTIVE = (
+    r"(?:(?:старша|старший|молодша|молодший|найкраща|найкращий|рідна|рідний|маленька|маленький|старшу|старшого"
+    r"|молодшу|молодшого|найкращу|найкращого) )?"
+)
 _SPECIES = {
     "собака": "dog", "собаку": "dog", "пес": "dog", "пса": "dog", "песик": "dog", "песика": "dog", "цуценя": "dog",
     "кіт": "cat", "кота": "cat", "кішка": "cat", "кішку": "cat", "котик": "cat", "котика": "cat", "кошеня": "cat",
-    "папуга": "parrot", "папугу": "parrot", "хом'як": "hamster", "хом'яка": "hamster", "кролик": "rabbit", "кролика": "rabbit",
+    "папуга": "parrot", "папугу": "parrot", "хом'як": "hamster", "хом'яка": "hamster", "кролик": "rabbit",
+    "кролика": "rabbit",
     "черепаха": "turtle", "черепаху": "turtle", "кінь": "horse", "коня": "horse",
 }  # fmt: skip
-_ACCUSATIVE_SPECIES = frozenset({"собаку", "пса", "песика", "кота", "кішку", "котика", "папугу", "хом'яка", "кролика", "черепаху", "коня"})
+_ACCUSATIVE_SPECIES = frozenset(
+    {"собаку", "пса", "песика", "кота", "кішку", "котика", "папугу", "хом'яка", "кролика", "черепаху", "коня"}
+)
 _PET = "|".join(sorted(_SPECIES, key=len, reverse=True))
 
-_RELATIVE = re.compile(rf"(?:мій|моя|наш|наша) {_ADJECTIVE}(?P<rel>{_NOMINATIVES})\b,?(?: –)? ?(?P<rest>.*)", re.IGNORECASE)
-_RELATIVE_NAMED = re.compile(rf"(?:мого|мою|нашого|нашу) {_ADJECTIVE}(?P<rel>{_ACCUSATIVES}) (?:звати|звуть) (?P<name>.+)", re.IGNORECASE)
-_HAVE_RELATIVE = re.compile(rf"[ув] (?:мене|нас) (?:є )?{_ADJECTIVE}(?P<rel>{_NOMINATIVES})(?: на ім'я|,)? (?P<name>.+)", re.IGNORECASE)
+_RELATIVE = re.compile(
+    rf"(?:мій|моя|наш|наша) {_ADJECTIVE}(?P<rel>{_NOMINATIVES})\b,?(?: –)? ?(?P<rest>.*)", re.IGNORECASE
+)
+_RELATIVE_NAMED = re.compile(
+    rf"(?:мого|мою|нашого|нашу) {_ADJECTIVE}(?P<rel>{_ACCUSATIVES}) (?:звати|звуть) (?P<name>.+)", re.IGNORECASE
+)
+_HAVE_RELATIVE = re.compile(
+    rf"[ув] (?:мене|нас) (?:є )?{_ADJECTIVE}(?P<rel>{_NOMINATIVES})(?: на ім'я|,)? (?P<name>.+)", re.IGNORECASE
+)
 _CHILDREN = re.compile(r"[ув] (?:мене|нас) (?:є )?(?P<count>двоє|троє|четверо|п'ятеро) дітей", re.IGNORECASE)
 _COUNTS = {"двоє": "2", "троє": "3", "четверо": "4", "п'ятеро": "5"}
 _MY_PET = re.compile(rf"(?:мій|моя|наш|наша|моє|наше) (?P<pet>{_PET}),? (?P<name>[А-ЯҐЄІЇA-Z].*)", re.IGNORECASE)
 _PET_NAMED = re.compile(rf"(?:мого|мою|нашого|нашу) (?P<pet>{_PET}) (?:звати|звуть) (?P<name>.+)", re.IGNORECASE)
 _HAVE_PET = re.compile(
-    rf"(?:[ув] (?:мене|нас) (?:є |живе |з'явився |з'явилася )?|маю |маємо )(?P<pet>{_PET})(?P<named> на (?:ім'я|прізвисько)|,)? (?P<name>.+)",
+    rf"(?:[ув] (?:мене|нас) (?:є |живе |з'явився |з'явилася )?|маю |маємо )(?P<pet>{_PET})(?P<named> на (?:ім'я"
+    rf"|прізвисько)|,)? (?P<name>.+)",
     re.IGNORECASE,
 )
 

@@ -6,10 +6,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import date
 
-from memory.domain.statements.english.reader import Reading
 from memory.domain.statements.keys import rule_of
 from memory.domain.statements.sentences import Sentence
-from memory.domain.statements.statement import Finding
+from memory.domain.statements.statement import Finding, Reading
 from memory.domain.statements.ukrainian import clauses, dates, people, rules
 from memory.domain.statements.ukrainian.clauses import Clause, starts_task, takes_back
 

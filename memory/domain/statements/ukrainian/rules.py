@@ -11,46 +11,83 @@ from memory.domain.statements.ukrainian import dates, forms, words_places, words
 from memory.domain.statements.ukrainian.clauses import Clause
 
 _NAMED = re.compile(r"(?:мене (?:звати|звуть)|(?:звати|звуть) мене|моє ім'я)\s*(?:–\s*)?(?P<name>.+)", re.IGNORECASE)
-_CALL_ME = re.compile(r"(?:(?:можеш|можете|всі|друзі) )?(?:називай|називайте|називати|називають|клич|кличте|кличуть|звіть) мене (?P<name>.+)", re.I)
-_HOME = re.compile(r"(?:живу|живемо|мешкаю|мешкаємо|проживаю|оселився|оселилася|оселилась|оселилися|живе|мешкає) (?:[ув]|у місті|в місті) (?P<place>.+)", re.I)
-_MOVED = re.compile(r"(?P<verb>переїхав|переїхала|переїхали|перебрався|перебралася)(?: (?:з|із) (?P<origin>[\w'-]+))? (?:до|в|у) (?P<place>.+)", re.I)
+_CALL_ME = re.compile(
+    r"(?:(?:можеш|можете|всі|друзі) )?(?:називай|називайте|називати|називають|клич|кличте|кличуть|звіть) мене "
+    r"(?P<name>.+)",
+    re.IGNORECASE,
+)
+_HOME = re.compile(
+    r"(?:живу|живемо|мешкаю|мешкаємо|проживаю|оселився|оселилася|оселилась|оселилися) "
+    r"(?:[ув]|у місті|в місті) (?P<place>.+)",
+    re.IGNORECASE,
+)
+_MOVED = re.compile(
+    r"(?P<verb>переїхав|переїхала|переїхали|перебрався|перебралася)(?: (?:з|із) (?P<origin>[\w'-]+))? (?:до|в|у) "
+    r"(?P<place>.+)",
+    re.IGNORECASE,
+)
 _NO_MORE = re.compile(r"(?:більше|вже|уже) не (?:живу|живемо|мешкаю|проживаю) (?:[ув]) (?P<place>.+)", re.IGNORECASE)
 _FROM = re.compile(r"(?:родом )?(?:з|із|зі) (?P<place>[\w'-]+(?: [А-ЯҐЄІЇ][\w'-]+)?)", re.IGNORECASE)
 _BORN = re.compile(r"(?:народився|народилася|народилась) [ув] (?P<place>.+)", re.IGNORECASE)
 _GREW = re.compile(r"(?:виріс|виросла) [ув] (?P<place>.+)", re.IGNORECASE)
-_WORKS = re.compile(r"(?:працюю|влаштувався|влаштувалася|працює)(?P<rest> .+)", re.IGNORECASE)
+_WORKS = re.compile(r"(?:працюю|влаштувався|влаштувалася)(?P<rest> .+)", re.IGNORECASE)
 _WORKS_NO_MORE = re.compile(r"(?:більше|вже|уже) не працюю (?:[ув]|на) (?P<place>.+)", re.IGNORECASE)
-_EMPLOYER = re.compile(r"(?:^| )(?:[ув]|на|для) (?:компанії |фірмі )?(?P<name>\"[^\"]{2,40}\"|[A-Z][\w.&-]{1,30}(?: [A-Z][\w.&-]{1,30})?)", re.I)
-_JOB = re.compile(r"(?:моя (?:робота|професія)|за професією|за фахом)\s*(?:я\s*)?(?:–\s*)?(?P<role>[\w'-]+)", re.IGNORECASE)
-_AGE = re.compile(r"мені (?:зараз |вже |уже |виповнилося |виповнилось )*(?P<age>\d{1,3}) (?:рік|роки|років)\b", re.IGNORECASE)
+_EMPLOYER = re.compile(
+    r"(?:^| )(?:[ув]|на|для) (?:компанії |фірмі )?(?P<name>\"[^\"]{2,40}\"|[A-Z][\w.&-]{1,30}(?: [A-Z][\w.&-]{1,30})?)",
+    re.IGNORECASE,
+)
+_JOB = re.compile(
+    r"(?:моя (?:робота|професія)|за професією|за фахом)\s*(?:я\s*)?(?:–\s*)?(?P<role>[\w'-]+)", re.IGNORECASE
+)
+_AGE = re.compile(
+    r"мені (?:зараз |вже |уже |виповнилося |виповнилось )*(?P<age>\d{1,3}) (?:рік|роки|років)\b", re.IGNORECASE
+)
 _BIRTHDAY = re.compile(r"(?:мій|у мене|в мене) день народження\s*(?:–\s*|у мене |в мене )?(?P<day>.+)", re.IGNORECASE)
 _SPEAKS = re.compile(r"(?:розмовляю|говорю|володію) (?P<list>.+)", re.IGNORECASE)
-_STATUS = re.compile(r"(?P<status>одружений|одружена|неодружений|неодружена|заміжня|незаміжня|розлучений|розлучена|вдівець|вдова)$", re.IGNORECASE)
+_STATUS = re.compile(
+    r"(?P<status>одружений|одружена|неодружений|неодружена|заміжня|незаміжня|розлучений|розлучена|вдівець|вдова)$",
+    re.IGNORECASE,
+)
 _DIET = re.compile(r"(?P<diet>вегетаріанець|вегетаріанка|веган|веганка|пескетаріанець|пескетаріанка)$", re.IGNORECASE)
-_ALLERGY = re.compile(r"(?:[ув] мене|маю|мій|моя|є)(?: є| дуже| сильна| сильну)* алергі[яю] на (?P<list>.+)", re.IGNORECASE)
+_ALLERGY = re.compile(
+    r"(?:[ув] мене|маю|мій|моя|є)(?: є| дуже| сильна| сильну)* алергі[яю] на (?P<list>.+)", re.IGNORECASE
+)
 _CANNOT_EAT = re.compile(r"не можу їсти (?P<list>.+)|мені не можна (?:їсти )?(?P<list2>.+)", re.IGNORECASE)
 _ALLERGENS = re.compile(
-    r"(?:арахіс|горіхи?|волоські горіхи|фундук|мигдаль|глютен|молоко|молочне|лактоза|яйця|соя|риба|морепродукти|креветки|полуниця|мед|"
-    r"цитрусові|шоколад|пшениця|кунжут|селера|помідори)",
+    r"(?:арахіс|горіхи?|волоські горіхи|фундук|мигдаль|глютен|молоко|молочне|лактоза|яйця|соя|риба|морепродукти"
+    r"|креветки|полуниця|мед|цитрусові|шоколад|пшениця|кунжут|селера|помідори)",
     re.IGNORECASE,
 )
 _DOES_NOT_EAT = re.compile(r"не (?:їм|п'ю|вживаю) (?P<list>.+)", re.IGNORECASE)
 _EDIBLE = re.compile(
-    r"(?:.* )?(?:м'ясо|риба|молоко|свинина|яловичина|цукор|глютен|хліб|сир|яйця|горіхи|солодке|алкоголь|кава|курка|арахіс|цибуля|гриби|гостре|"
-    r"мед|лактоза|морепродукти|молочне|смажене|часник)$",
+    r"(?:.* )?(?:м'ясо|риба|молоко|свинина|яловичина|цукор|глютен|хліб|сир|яйця|горіхи|солодке|алкоголь|кава|курка"
+    r"|арахіс|цибуля|гриби|гостре|мед|лактоза|морепродукти|молочне|смажене|часник)$",
     re.IGNORECASE,
 )
 _LIKES = re.compile(r"(?:люблю|обожнюю|захоплююся|полюбляю) (?P<list>.+)", re.IGNORECASE)
 _PLEASES = re.compile(r"мені (?:дуже |страшенно |справді )*подоба(?:ється|ються) (?P<list>.+)", re.IGNORECASE)
-_DISLIKES = re.compile(r"(?:не люблю|ненавиджу|терпіти не можу|не переношу|не терплю|не подобається) (?P<list>.+)|мені не подоба(?:ється|ються) (?P<list2>.+)", re.I)
-_FAVOURITE = re.compile(r"(?:мій|моя|моє|мої) улюблен(?:ий|а|е|і) (?P<noun>[\w'-]+)\s*(?:–\s*|це\s+|: ?)?(?P<value>.+)", re.IGNORECASE)
+_DISLIKES = re.compile(
+    r"(?:не люблю|ненавиджу|терпіти не можу|не переношу|не терплю|не подобається) (?P<list>.+)|мені не "
+    r"подоба(?:ється|ються) (?P<list2>.+)",
+    re.IGNORECASE,
+)
+_FAVOURITE = re.compile(
+    r"(?:мій|моя|моє|мої) улюблен(?:ий|а|е|і) (?P<noun>[\w'-]+)\s*(?:–\s*|це\s+|: ?)?(?P<value>.+)", re.IGNORECASE
+)
 _FAVOURITE_NOUNS = {
-    "страва": "dish", "колір": "color", "книга": "book", "книжка": "book", "фільм": "movie", "їжа": "food", "музика": "music",
-    "місто": "city", "гурт": "band", "пісня": "song", "напій": "drink", "свято": "holiday", "серіал": "tv_show", "письменник": "writer",
-    "письменниця": "writer", "спорт": "sport", "гра": "game", "квітка": "flower", "пора": "season", "десерт": "dessert", "поет": "poet",
+    "страва": "dish", "колір": "color", "книга": "book", "книжка": "book", "фільм": "movie", "їжа": "food",
+    "музика": "music",
+    "місто": "city", "гурт": "band", "пісня": "song", "напій": "drink", "свято": "holiday", "серіал": "tv_show",
+    "письменник": "writer",
+    "письменниця": "writer", "спорт": "sport", "гра": "game", "квітка": "flower", "пора": "season",
+    "десерт": "dessert", "поет": "poet",
 }  # fmt: skip
-_HOBBY = re.compile(r"(?:моє (?:хобі|захоплення))\s*(?:–\s*)?(?P<list>.+)|граю (?:на|в|у) (?P<list2>[\w' -]+)", re.IGNORECASE)
-_PLAN = re.compile(r"(?P<verb>лечу|летимо|їду|їдемо|вилітаю|вирушаю|переїжджаю|переїжджаємо)(?P<rest> .+)", re.IGNORECASE)
+_HOBBY = re.compile(
+    r"(?:моє (?:хобі|захоплення))\s*(?:–\s*)?(?P<list>.+)|граю (?:на|в|у) (?P<list2>[\w' -]+)", re.IGNORECASE
+)
+_PLAN = re.compile(
+    r"(?P<verb>лечу|летимо|їду|їдемо|вилітаю|вирушаю|переїжджаю|переїжджаємо)(?P<rest> .+)", re.IGNORECASE
+)
 _MAX_AGE = 120
 
 
@@ -77,7 +114,11 @@ def _whole_name(text: str) -> str:
     name = forms.proper(text)
     known = name.lower() in words_places.NOMINATIVE or name.lower() in words_work.NOMINATIVES
     rest = text[len(name) :].lstrip(" ")
-    return name if name and not known and (not rest or rest[0] in ",.!" or rest.startswith(("з ", "із ", "і ", "й "))) else ""
+    return (
+        name
+        if name and not known and (not rest or rest[0] in ",.!" or rest.startswith(("з ", "із ", "і ", "й ")))
+        else ""
+    )
 
 
 def place(text: str) -> str:
@@ -103,9 +144,7 @@ def home(text: str) -> Iterator[Finding]:
 
 def _where(clause: Clause) -> Iterator[Finding]:
     predicate = clause.predicate
-    if (match := _HOME.match(predicate)) and not predicate.lower().startswith(("живе", "мешкає ")):
-        yield from home(match["place"])
-    elif predicate.lower().startswith("живемо") and match:
+    if match := _HOME.match(predicate):
         yield from home(match["place"])
     elif (match := _MOVED.match(predicate)) and clause.speaker:
         yield from home(match["place"])
@@ -131,7 +170,7 @@ def _work(clause: Clause) -> Iterator[Finding]:
     if match := _WORKS_NO_MORE.match(predicate):
         if found := _EMPLOYER.search(" на " + match["place"]):
             yield Finding("employer", found["name"].strip('"'), 0.9, retract=True)
-    elif (match := _WORKS.match(predicate)) and not predicate.lower().startswith("працює"):
+    elif match := _WORKS.match(predicate):
         yield from work(match["rest"])
     elif match := _JOB.match(clause.text):
         yield from _role(match["role"])

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 _TABLE = """
 дружина дружину wife spouse_name|чоловік чоловіка husband spouse_name|дівчина дівчину girlfriend partner_name
-хлопець хлопця boyfriend partner_name|син сина son child_name|донька доньку daughter child_name|дочка дочку daughter child_name
-сестра сестру sister sibling_name|брат брата brother sibling_name|мама маму mother mother_name|мати матір mother mother_name
+хлопець хлопця boyfriend partner_name|син сина son child_name|донька доньку daughter child_name
+дочка дочку daughter child_name
+сестра сестру sister sibling_name|брат брата brother sibling_name|мама маму mother mother_name
+мати матір mother mother_name
 тато тата father father_name|батько батька father father_name|бабуся бабусю grandmother grandmother_name
 дідусь дідуся grandfather grandfather_name|подруга подругу friend friend_name|друг друга friend friend_name
 """
