@@ -18,9 +18,9 @@ MAX_SECONDS = 2.0
 """Far above the tenth of a second that the worst of these takes, far below what any quadratic pattern would."""
 
 OURS = """
-I I'm my is are have live moved to in from work as at and or but if when who that a the dog sister named called Lviv Anna
-allergic peanuts like love don't can't any more on Friday 5 May next week 3pm , . ? ! ; : ( ) - – ' " “ ” > | ` ``` <a> </a>
-я живу у Львові моя сестра люблю звати мене Олена ы مرحبا 你好 1990 999 \ufffc \U0001f602
+I I'm my is are have live moved to in from work as at and or but if when who that a the dog sister named called Lviv
+Anna allergic peanuts like love don't can't any more on Friday 5 May next week 3pm , . ? ! ; : ( ) - – ' " “ ” > | ` ```
+<a> </a> я живу у Львові моя сестра люблю звати мене Олена ы مرحبا 你好 1990 999 \ufffc \U0001f602
 """
 WORDS = st.sampled_from([*OURS.split(), "\n", "\0"])
 
