@@ -14,6 +14,8 @@ from typing import Any, Self, TypeAlias, cast
 import grpc
 from opentelemetry.trace import SpanKind
 
+from mesh.kernel.errors import DeadlineExceeded
+from mesh.kernel.reasons import Reason
 from mesh.rpc import tls
 from mesh.rpc.auth import IDENTITY_KEY, TokenSigner
 from mesh.rpc.context import current_principal, remaining_s
@@ -72,7 +74,7 @@ class _Outgoing:
         left_s = remaining_s()
         if left_s == math.inf:
             return wanted_s
-        return max(0.0, min(wanted_s, left_s - self._settings.margin_s))
+        return min(wanted_s, left_s - self._settings.margin_s)
 
     def metadata(self, without: set[str]) -> tuple[_Pair, ...]:
         pairs: list[_Pair] = []
@@ -101,11 +103,18 @@ class _Method:
         metadata: Any = None,
         **options: Any,
     ) -> Any:
-        """Start the call; the arguments are those of gRPC's multi-callables."""
+        """Start the call; the arguments are those of gRPC's multi-callables.
+
+        Raises:
+            DeadlineExceeded: no time is left, so the call is not made.
+            Unauthenticated: CREDENTIAL_EXPIRED, the proof of the current identity is over.
+        """
         outgoing = self._outgoing
         pairs = tuple(metadata or ())
         pairs += outgoing.metadata(without={name for name, _ in pairs})
         timeout_s = outgoing.timeout_s(self._default_timeout_s if timeout is None else timeout)
+        if timeout_s <= 0:
+            raise DeadlineExceeded(Reason.DEADLINE_EXCEEDED, "no time is left for the call")
         parent, sampled = continue_trace(outgoing.tracing, TRACE.get())
         if sampled:
             return self._recorded(parent, request, pairs, timeout_s, options)

@@ -24,6 +24,8 @@ class DeadlineInterceptor:
         async def handle(rpc: Rpc) -> bytes | None:
             asked_s = cast("float | None", rpc.context.time_remaining())
             if asked_s is not None and asked_s <= self._cap_s:
+                if asked_s <= 0:
+                    raise TimeoutError  # nobody waits for the answer any more
                 DEADLINE.set(time.monotonic() + asked_s)
                 return await proceed(rpc)  # gRPC itself cancels the call in time
             limit_s = self._default_s if asked_s is None else self._cap_s
