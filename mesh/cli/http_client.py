@@ -83,7 +83,13 @@ _REMEDIES: Mapping[str, str] = {
 class MeshClient:
     """Calls one mesh. Use as a context manager, or call `close`."""
 
-    def __init__(self, options: ClientOptions) -> None:
+    def __init__(self, options: ClientOptions, transport: httpx.BaseTransport | None = None) -> None:
+        """Make a caller; it connects with the first call.
+
+        Args:
+            options: whom to call.
+            transport: carries requests; the network unless another is given.
+        """
         self._options = options
         headers = {"User-Agent": "mnemesh-cli"}
         if options.api_key:
@@ -95,6 +101,7 @@ class MeshClient:
             headers=headers,
             timeout=httpx.Timeout(options.timeout_s, connect=CONNECT_TIMEOUT_S),
             trust_env=False,
+            transport=transport,
         )
 
     @property

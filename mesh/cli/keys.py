@@ -21,7 +21,7 @@ from mesh.cli.operator_keys import operator_keys
 from mesh.cli.output import out_console, print_json, tick
 from mesh.cli.problems import usage_problem
 
-app = typer.Typer(help="Create, list and revoke API keys.", no_args_is_help=True)
+app = typer.Typer(no_args_is_help=True)
 
 TenantOption = Annotated[
     str,

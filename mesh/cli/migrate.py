@@ -37,8 +37,8 @@ def command(
     """Bring the schema of every server to this version.
 
     Works on MNEMESH_ADMIN_DATABASE_URL (or MNEMESH_DATABASE_URL), a role that may create roles; without one, on the
-    embedded database of this home. Two at the same time are safe. On a database that is not embedded the passwords of
-    the runtime roles, mnemesh_gateway and so on, stay as they are.
+    embedded database of this home. Two at the same time are safe. On a database that is not embedded the runtime roles
+    get the passwords in MNEMESH_GATEWAY_DB_PASSWORD, MNEMESH_ENGINE_DB_PASSWORD and MNEMESH_MEMORY_DB_PASSWORD.
 
     Example: mnemesh migrate --stage pre
     """
@@ -51,7 +51,7 @@ def command(
     started = time.monotonic()
     chosen: Stage = stage.value
     with Waiting(err_console(), "migrating"), database.used() as info:
-        passwords = database.passwords(services) if info.pid else {}
+        passwords = database.passwords(services) if info.pid else settings.chosen_passwords()
         bring_up_to_date(info, services, passwords, chosen)
         if examples:
             seed_examples(info)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import Any
+from typing import Any, TextIO
 
 from rich.console import Console
 from rich.text import Text
@@ -14,13 +14,18 @@ _THEME = Theme({"ok": "green", "bad": "bold red", "dim": "bright_black", "name":
 
 
 def out_console() -> Console:
-    """Return the console of standard output: wraps nothing when it is not a terminal, so that pipes get whole lines."""
-    return _console(stderr=False)
+    """Return the console of standard output."""
+    return console_on(sys.stdout)
 
 
 def err_console() -> Console:
     """Return the console of standard error, for progress and remarks."""
-    return _console(stderr=True)
+    return console_on(sys.stderr)
+
+
+def console_on(file: TextIO) -> Console:
+    """Return a console that writes to a file; it wraps nothing unless that is a terminal, so pipes get whole lines."""
+    return Console(file=file, theme=_THEME, highlight=False, soft_wrap=not file.isatty(), emoji=False)
 
 
 def tick(text: str) -> Text:
@@ -36,14 +41,3 @@ def print_json(value: Any) -> None:
 def is_interactive() -> bool:
     """Tell whether a person types and reads here."""
     return sys.stdin.isatty() and sys.stdout.isatty()
-
-
-def _console(*, stderr: bool) -> Console:
-    terminal = (sys.stderr if stderr else sys.stdout).isatty()
-    return Console(
-        stderr=stderr,
-        theme=_THEME,
-        highlight=False,
-        soft_wrap=not terminal,
-        emoji=False,
-    )

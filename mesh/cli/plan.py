@@ -14,16 +14,29 @@ from mesh.cli.settings import CLI_ONLY, DEFAULT_HTTP_PORT, CliSettings
 from mesh.cli.supervisor import ChildSpec
 
 GATEWAY = "gateway"
+ANY_ADDRESS = frozenset({"0.0.0.0", "::", ""})  # noqa: S104 - compared with, not listened on
 STOP_ORDER = (("gateway",), ("engine",), ("engine-worker", "memory-worker"), ("memory",))
 """Who asks is stopped before who answers; PostgreSQL is last."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ports:
-    """Where everything listens: the gateway's HTTP, and the gRPC address `host:port` of each server."""
+    """Where everything listens.
+
+    Args:
+        http: port of the gateway's HTTP.
+        http_host: its address; callers on this machine use `reachable`.
+        listen: the gRPC address `host:port` of each server.
+    """
 
     http: int
+    http_host: str
     listen: Mapping[str, str]
+
+    @property
+    def reachable(self) -> str:
+        """The host at which this machine reaches HTTP."""
+        return LOOPBACK if self.http_host in ANY_ADDRESS else self.http_host
 
     def by_name(self) -> dict[str, int]:
         """Return the ports alone, by server, and `http`."""
@@ -55,12 +68,13 @@ def choose_ports(settings: CliSettings, http_port: int | None, services: Sequenc
         Problem: a port is taken; it names the setting that moves it.
     """
     wanted = http_port or settings.http_port or DEFAULT_HTTP_PORT
-    http = require_free(wanted, "choose another with --http-port or MNEMESH_HTTP_PORT", settle_s=settle_s)
+    remedy = "choose another with --http-port or MNEMESH_HTTP_PORT"
+    http = require_free(wanted, remedy, host=settings.http_host, settle_s=settle_s)
     listen: dict[str, str] = {}
     for service in services:
         chosen = settings.listen_of(service.name)
         listen[service.name] = _chosen(chosen, service, settle_s) if chosen else _usual(service)
-    return Ports(http, listen)
+    return Ports(http, settings.http_host, listen)
 
 
 def child_specs(
@@ -93,7 +107,7 @@ def _server(service: Service, env: Mapping[str, str], ports: Ports, home: Home) 
     target = ports.listen[service.name]
 
     async def ready() -> bool:
-        if service.name == GATEWAY and not await http_is_ready(f"{LOOPBACK}:{ports.http}"):
+        if service.name == GATEWAY and not await http_is_ready(f"{ports.reachable}:{ports.http}"):
             return False
         return await grpc_is_ready(target)
 

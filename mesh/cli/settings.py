@@ -34,8 +34,10 @@ class CliSettings:
         home: where everything is kept, empty when it was not chosen.
         data_home: where the system keeps data of users, by the XDG base directory specification; empty when not set.
         http_port: port of the gateway's HTTP, None when it was not chosen.
+        http_host: address of the gateway's HTTP.
         database_url: an administrator's URL of the database to use instead of the embedded one; empty means embedded.
         gateway_listen: `host:port` of the gateway's gRPC, empty when it was not chosen; likewise the other two.
+        gateway_db_password: for `migrate`; empty leaves the role's password as it is; likewise the other two.
         gateway_target: address of the gateway's gRPC for `keys --tenant`; empty means the one of this home.
         identity_keys: keys that sign identity between servers; empty means those of this home.
         auth_mode: as the gateway reads it.
@@ -51,6 +53,7 @@ class CliSettings:
     home: str = setting("MNEMESH_HOME", "Directory of everything that is kept on this machine.", default="")
     data_home: str = setting("XDG_DATA_HOME", "Where the system keeps data of users.", default="")
     http_port: int | None = setting("MNEMESH_HTTP_PORT", "Port of the gateway's HTTP; 8080 by default.", default=None)
+    http_host: str = setting("MNEMESH_HTTP_HOST", "Address of the gateway's HTTP.", default="127.0.0.1")
     database_url: str = setting(
         ("MNEMESH_ADMIN_DATABASE_URL", "MNEMESH_DATABASE_URL"),
         "Database for `mnemesh up`, as a role that may create roles; embedded PostgreSQL by default.",
@@ -60,6 +63,15 @@ class CliSettings:
     gateway_listen: str = setting("MNEMESH_GATEWAY_LISTEN", "Address of the gateway's gRPC.", default="")
     engine_listen: str = setting("MNEMESH_ENGINE_LISTEN", "Address of the engine's gRPC.", default="")
     memory_listen: str = setting("MNEMESH_MEMORY_LISTEN", "Address of the memory's gRPC.", default="")
+    gateway_db_password: str = setting(
+        "MNEMESH_GATEWAY_DB_PASSWORD", "Password to give the role mnemesh_gateway.", default="", secret=True
+    )
+    engine_db_password: str = setting(
+        "MNEMESH_ENGINE_DB_PASSWORD", "Password to give the role mnemesh_engine.", default="", secret=True
+    )
+    memory_db_password: str = setting(
+        "MNEMESH_MEMORY_DB_PASSWORD", "Password to give the role mnemesh_memory.", default="", secret=True
+    )
     gateway_target: str = setting("MNEMESH_GATEWAY_TARGET", "Where `keys --tenant` finds the gateway.", default="")
     identity_keys: tuple[str, ...] = setting(
         "MNEMESH_IDENTITY_KEYS", "Keys that sign identity, instead of those of the home.", default=(), secret=True
@@ -81,6 +93,15 @@ class CliSettings:
             "engine": self.engine_listen,
             "memory": self.memory_listen,
         }.get(service, "")
+
+    def chosen_passwords(self) -> dict[str, str]:
+        """Return the passwords that were chosen for runtime roles, by server."""
+        known = {
+            "gateway": self.gateway_db_password,
+            "engine": self.engine_db_password,
+            "memory": self.memory_db_password,
+        }
+        return {service: password for service, password in known.items() if password}
 
 
 def read_settings() -> CliSettings:

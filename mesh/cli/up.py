@@ -21,7 +21,6 @@ from mesh.cli.database import (
 from mesh.cli.home import Home, default_home, load_credentials, locate_home, locked, prepare_home, require_room
 from mesh.cli.output import err_console, out_console
 from mesh.cli.plan import STOP_ORDER, Ports, Surroundings, child_specs, choose_ports
-from mesh.cli.ports import LOOPBACK
 from mesh.cli.problems import Problem
 from mesh.cli.release import installed_version
 from mesh.cli.services import SERVICES, installed_services
@@ -99,7 +98,9 @@ class Up:
         self._ports = choose_ports(settings, http_port, self._services, SETTLE_S)
         self._database: Database = choose_database(settings.database_url, home)
         self._supervisor = Supervisor(self)
-        self._state = StateFile(home, {"http": f"http://{LOOPBACK}:{self._ports.http}"}, self._ports.by_name())
+        self._state = StateFile(
+            home, {"http": f"http://{self._ports.reachable}:{self._ports.http}"}, self._ports.by_name()
+        )
         self._lost: set[str] = set()
 
     async def run(self) -> None:
@@ -173,7 +174,7 @@ class Up:
             step.done_as = _addresses(self._ports)
         needs_key = self._settings.auth_mode == "api_key"
         url = self._state.urls["http"]
-        avatar = "" if needs_key else await asyncio.to_thread(some_avatar, LOOPBACK, self._ports.http)
+        avatar = "" if needs_key else await asyncio.to_thread(some_avatar, self._ports.reachable, self._ports.http)
         banner = Banner(
             http_url=url,
             model=model_line(self._settings),
