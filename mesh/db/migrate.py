@@ -9,6 +9,7 @@ since the lock and the role belong to a session.
 from __future__ import annotations
 
 import logging
+import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -62,6 +63,9 @@ STATEMENT_TIMEOUT = "1h"
 _POLL_S = 0.1
 _LOCK_PAUSE_S = 1.0
 _ENV_DIR = Path(__file__).parent / "alembic"
+
+_alembic = threading.Lock()
+"""Alembic keeps the connection that revisions run on in a global: one migration of a process at a time."""
 
 _log = logging.getLogger(__name__)
 
@@ -150,7 +154,8 @@ def _run_alembic(admin_url: str, service: ServiceSchema, target: str) -> None:
             connection.exec_driver_sql(statement)
         connection.commit()
         config.attributes.update(connection=connection, schema=service.schema)
-        command.upgrade(config, target)
+        with _alembic:
+            command.upgrade(config, target)
         connection.commit()
 
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import contextmanager
 
 import psycopg
 import pytest
 
+from mesh.db.embedded import EmbeddedPostgres, resolve
 from mesh.db.migrate import ServiceSchema
 from mesh.db.pool import Database
-from mesh.db.settings import DatabaseSettings
+from mesh.db.settings import DatabaseSettings, EmbeddedSettings
 from mesh.testing.postgres import Cluster, MeshDatabase
 from tests.contract.mesh.schemas import OTHER, PROBE
 
@@ -43,3 +46,27 @@ async def db(probe: MeshDatabase) -> AsyncIterator[Database]:
     await database.open()
     yield database
     await database.close()
+
+
+@pytest.fixture
+def own_server() -> Iterator[EmbeddedPostgres]:
+    """A server of its own, for a test that kills it."""
+    with _server() as postgres:
+        yield postgres
+
+
+@pytest.fixture(scope="module")
+def spare_server() -> Iterator[EmbeddedPostgres]:
+    """A server beside the one of the run, for the tests of a module that need roles of their own."""
+    with _server() as postgres:
+        yield postgres
+
+
+@contextmanager
+def _server() -> Iterator[EmbeddedPostgres]:
+    postgres = resolve("memory://", EmbeddedSettings.from_environ(os.environ))  # noqa: TID251 - as in a test run
+    postgres.start()
+    try:
+        yield postgres
+    finally:
+        postgres.stop()
