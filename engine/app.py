@@ -27,8 +27,8 @@ from engine.usecase.turns import GetTurn, ListTurns
 from engine.worker.relay import TeachMemory
 from engine.worker.sweep import sweeps
 from mesh.db.idempotency import Idempotency
-from mesh.db.migrate import check_current
 from mesh.db.pool import Database
+from mesh.db.revisions import check_current
 from mesh.db.settings import DatabaseSettings
 from mesh.jobs.leases import Leases
 from mesh.jobs.outbox import Outbox

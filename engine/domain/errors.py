@@ -93,6 +93,11 @@ def too_slow() -> DeadlineExceeded:
     return DeadlineExceeded(Reason.DEADLINE_EXCEEDED, "The turn took longer than it may.")
 
 
+def database_error() -> Internal:
+    """Return the error of a turn whose answer the database refused (SEEDS L13)."""
+    return Internal(Reason.DB_ERROR, "The database refused an operation.")
+
+
 def defect() -> Internal:
     """Return the error of a turn that hit a defect of ours; the log has the cause."""
     return Internal(Reason.INTERNAL, "The turn failed because of an internal error.")

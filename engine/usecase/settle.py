@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import UTC
 
-from engine.domain.errors import LeaseLost
+from engine.domain.errors import LeaseLost, database_error
 from engine.domain.event import NewEvent, Role
 from engine.domain.lesson import MAX_AVATAR_NAME, TOPIC, Lesson
 from engine.domain.stream import Committed
@@ -26,6 +26,7 @@ from engine.usecase.persist import persist
 from mesh.db.pool import Database
 from mesh.db.transaction import Tx
 from mesh.jobs.outbox import Outbox
+from mesh.kernel.errors import AlreadyExists, FailedPrecondition, InvalidArgument
 from mesh.kernel.ids import new_id
 
 
@@ -44,12 +45,16 @@ class SettleTurn:
             LeaseLost: another attempt took the turn over; nothing was written.
             MeshError: the database stayed away (DATABASE_UNAVAILABLE), or refused (DB_ERROR).
         """
-        return await persist(
-            self._db,
-            turn.key.tenant_id,
-            lambda tx: self._commit(tx, turn, answer, prompt),
-            self._limits.commit_retry_s,
-        )
+        try:
+            return await persist(
+                self._db,
+                turn.key.tenant_id,
+                lambda tx: self._commit(tx, turn, answer, prompt),
+                self._limits.commit_retry_s,
+            )
+        except (InvalidArgument, AlreadyExists, FailedPrecondition) as error:
+            # Nothing in an answer is the caller's input: what the database refuses here is a defect of ours.
+            raise database_error() from error
 
     async def fail(
         self, turn: Accepted, reason: str, attempts: Sequence[ProviderAttempt], prompt: PromptRecord

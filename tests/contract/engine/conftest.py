@@ -13,12 +13,7 @@ import pytest
 from engine.schema import SCHEMA
 from mesh.testing.postgres import Cluster, MeshDatabase
 from tests.contract.engine.memory_server import MemoryServer
-from tests.contract.engine.mesh_of_one import KEYS, MeshOfOne
-
-EMPTY = """
-truncate engine.thread_state, engine.session_events, engine.turns, engine.token_usage, engine.outbox,
-         engine.idempotency, engine.leases
-"""
+from tests.contract.engine.mesh_of_one import EMPTY, KEYS, MeshOfOne
 
 
 @pytest.fixture(scope="session")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import uuid
+from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -29,6 +31,11 @@ USER = "11111111-1111-4111-8111-111111111111"
 AVATAR = pb.AvatarProfile(
     uid="aaaaaaaa-aaaa-4aaa-8aaa-aaaaaaaaaaaa", slug="mia", name="Mia", system_prompt="You are Mia."
 )
+
+EMPTY = """
+truncate engine.thread_state, engine.session_events, engine.turns, engine.token_usage, engine.outbox,
+         engine.idempotency, engine.leases
+"""
 
 
 def new_uuid() -> str:
@@ -88,6 +95,7 @@ class MeshOfOne:
     stack: AsyncExitStack
     limits: TurnLimits = field(default_factory=lambda: TurnLimits(recall_budget_s=5.0))
     count: int = 0
+    caller: Caller = field(default_factory=Caller)
 
     def settings(self, **changes: Any) -> EngineSettings:
         self.count += 1
@@ -117,6 +125,15 @@ class MeshOfOne:
         async with connection:
             cursor = await connection.execute(query.encode(), params)
             return await cursor.fetchall() if cursor.description else []
+
+
+async def eventually(check: Callable[[], Awaitable[bool]], timeout_s: float = 10.0) -> None:
+    """Wait until a condition of the outer world holds."""
+    async with asyncio.timeout(timeout_s):
+        while True:
+            if await check():
+                return
+            await asyncio.sleep(0.02)
 
 
 async def rest(call: grpc.aio.UnaryStreamCall[pb.ConverseRequest, pb.ConverseResponse]) -> list[pb.ConverseResponse]:

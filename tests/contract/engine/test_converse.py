@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 
+from engine.domain.event import Role
+from engine.domain.prompt import PromptMessage, prefix_hash
+from mesh.kernel.errors import Unavailable
+from mesh.kernel.reasons import Reason
 from mnemesh.conversation.v1 import turn_pb2
+from mnemesh.memory.v1.recall_service_pb2 import RecallResult
+from tests.contract.engine.memory_server import CHUNK, FACT
 from tests.contract.engine.mesh_of_one import AVATAR, USER, MeshOfOne, answer, kinds, new_uuid
 from tests.contract.engine.scripted_model import ScriptedModel, says
 
@@ -97,3 +104,75 @@ async def test_the_model_sees_history_then_recall_then_the_message(mesh: MeshOfO
         ("fact", "home_city", "Lviv"),
         ("chunk", "", ""),
     ]
+
+
+async def test_g20_the_prefix_of_ten_turns_with_changing_recall_only_ever_grows(mesh: MeshOfOne) -> None:
+    model = ScriptedModel([says(f"Answer {number}.") for number in range(10)])
+    engine = await mesh.engine(model)
+    session = new_uuid()
+    for number in range(10):
+        recalled = RecallResult(fact=FACT.fact, score=0.5 + number / 100)
+        mesh.memory.results = [recalled, CHUNK][number % 2 :]
+        await engine.converse(session, f"Message {number}")
+
+    rows = await mesh.rows("select prompt_prefix_hash from engine.turns order by user_seq")
+    for number, (request, row) in enumerate(zip(model.requests, rows, strict=True)):
+        past = request.messages[:-1]
+        expected = [
+            (role, f"{word} {turn}{end}")
+            for turn in range(number)
+            for role, word, end in (("user", "Message", ""), ("assistant", "Answer", "."))
+        ]
+        assert [(message.role, message.text) for message in past] == expected
+        assert request.instructions == model.requests[0].instructions
+        messages = [PromptMessage(Role(message.role), message.text) for message in past]
+        assert bytes(row["prompt_prefix_hash"]) == prefix_hash(request.instructions, messages)
+        assert "recalled_memory" in request.messages[-1].text
+
+
+async def test_a_past_that_is_too_long_is_cut_and_memory_may_recall_what_was_cut(mesh: MeshOfOne) -> None:
+    mesh.limits = dataclasses.replace(mesh.limits, history_chars=400)
+    model = ScriptedModel([says("a" * 50)])
+    engine = await mesh.engine(model)
+    session = new_uuid()
+    for _ in range(6):
+        await engine.converse(session, "u" * 50)
+
+    sizes = [len(request.messages) for request in model.requests]
+    excluded = [request.exclude_session for _, request in mesh.memory.recalls]
+
+    assert sizes == [1, 3, 5, 7, 9, 9]
+    assert excluded == [session] * 5 + [""]
+    [row] = await mesh.rows("select provenance from engine.turns order by user_seq desc limit 1")
+    assert row["provenance"]["history"] == {"strategy": "full_replay", "turns": 4, "cut_chars": 100}
+
+
+async def test_a_failed_turn_is_no_part_of_the_past(mesh: MeshOfOne) -> None:
+    down = Unavailable(Reason.MODEL_UNAVAILABLE, "down")
+    model = ScriptedModel([says("One."), [down], says("Three.")])
+    engine = await mesh.engine(model)
+    session = new_uuid()
+    for text in ("1", "2", "3"):
+        await engine.converse(session, text)
+
+    assert [message.text for message in model.requests[2].messages[:-1]] == ["1", "One."]
+
+
+async def test_l15_the_first_event_carries_the_avatar(mesh: MeshOfOne) -> None:
+    engine = await mesh.engine()
+    changes = {
+        "lora_adapter_path": "/models/lora/mia-v2.safetensors",
+        "lora_quality_passed": True,
+        "collection_name": "mia-docs",
+        "voice_clone_path": "voices/mia.wav",
+        "voice_clone_text": "Hello.",
+    }
+
+    start = (await engine.converse(new_uuid(), avatar_changes=changes))[0].session_start
+
+    assert (start.avatar_slug, start.avatar_name, start.lora_name) == ("mia", "Mia", "mia-v2")
+    assert (start.collection_name, start.voice_clone_path, start.voice_clone_text) == (
+        "mia-docs",
+        "voices/mia.wav",
+        "Hello.",
+    )
