@@ -129,3 +129,14 @@ def _openai_options(settings: ModelSettings) -> OpenAIOptions:
         request_timeout_s=settings.request_timeout_s,
         retry=RetryPolicy(attempts=settings.attempts),
     )
+
+
+async def warm_up(embedder: Embedder) -> None:
+    """Prepare a local embedder, so that its first query does not wait for a model to be loaded; others need nothing.
+
+    Raises:
+        MeshError: the model could not be prepared; the next use tries again.
+    """
+    prepare = getattr(embedder, "warm_up", None)
+    if prepare is not None:
+        await prepare()
