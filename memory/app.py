@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import logging
+from collections.abc import Callable
 from dataclasses import replace
+from typing import TypeAlias
 
 from memory.rpc.chunks import ChunkServicer, chunk_service
 from memory.rpc.facts import FactServicer, fact_service
@@ -22,7 +25,7 @@ from memory.usecase.remember import RememberFacts
 from memory.usecase.scopes import ScopeSizes
 from memory.usecase.search import SearchChunks
 from memory.usecase.seen import SeenFacts
-from memory.usecase.spaces import ensure_space
+from memory.usecase.spaces import ensure_space, stored_space
 from memory.usecase.sweep import Sweep
 from memory.worker.embed_backlog import embed_backlog
 from memory.worker.sweep import forget_answers
@@ -32,8 +35,10 @@ from mesh.db.pool import Database
 from mesh.db.settings import DatabaseSettings
 from mesh.jobs.leases import Leases
 from mesh.kernel.clock import Clock, SystemClock
+from mesh.kernel.errors import MeshError
 from mesh.kernel.ids import new_id
-from mesh.models.protocols import Embedder, StructuredModel
+from mesh.models.factory import embedder, structured_model, warm_up
+from mesh.models.protocols import Embedder, EmbeddingSpace, StructuredModel
 from mesh.rpc.auth import InternalAuthenticator, TokenVerifier
 from mesh.rpc.server import MeshServer, Service
 from mesh.runtime.serve import Process, serve
@@ -41,13 +46,19 @@ from mesh.telemetry.process import Telemetry
 
 NAME = SCHEMA.name
 
+_log = logging.getLogger(__name__)
+
+
+EmbedderFactory: TypeAlias = Callable[[EmbeddingSpace | None], Embedder]
+"""Makes the embedder, told the space of the stored vectors: an embedder that nobody chose keeps to it."""
+
 
 class MemoryServer:
     """Serves facts, chunks and recall. The parts that need the embedding space are built when it starts.
 
     Args:
         settings: what the process was told.
-        embedder: makes vectors; closed with the server.
+        make_embedder: makes the embedder; it is closed with the server.
         model: extracts facts; None leaves that to the built-in rules. Closed with the server.
         clock: what time it is.
     """
@@ -55,12 +66,13 @@ class MemoryServer:
     def __init__(
         self,
         settings: MemorySettings,
-        embedder: Embedder,
+        make_embedder: EmbedderFactory,
         model: StructuredModel | None = None,
         clock: Clock | None = None,
     ) -> None:
         self._settings = settings
-        self._embedder = embedder
+        self._make_embedder = make_embedder
+        self._embedder: Embedder | None = None
         self._model = model
         self._clock = clock or SystemClock()
         self._db = _database(settings)
@@ -76,6 +88,7 @@ class MemoryServer:
         """
         await self._db.open()
         await check_current(self._db, SCHEMA.schema, SCHEMA.migrations_dir)
+        self._embedder = self._make_embedder(await stored_space(self._db))
         embeddings = Embeddings(self._embedder, await ensure_space(self._db, self._embedder.space))
         self._server = MeshServer(
             NAME,
@@ -104,10 +117,22 @@ class MemoryServer:
     async def close(self) -> None:
         """Release connections and models. Call it after `stop`."""
         await self.seen.flush()
-        await self._embedder.close()
+        if self._embedder is not None:
+            await self._embedder.close()
         if self._model is not None:
             await self._model.close()
         await self._db.close()
+
+    async def warm_up(self, stop: asyncio.Event) -> None:
+        """Load a local embedder before its first question, then rest until told to stop."""
+        if self._embedder is not None:
+            try:
+                await warm_up(self._embedder)
+            except MeshError as error:
+                _log.warning(
+                    "the embedder is not ready; the first use tries again", extra={"reason": error.reason.value}
+                )
+        await stop.wait()
 
     def _services(self, embeddings: Embeddings) -> list[Service]:
         db, settings, idempotency = self._db, self._settings, Idempotency(SCHEMA.schema)
@@ -131,14 +156,15 @@ class MemoryServer:
 class MemoryWorker:
     """Does what no caller waits for: vectors that are still to be made, and sweeps."""
 
-    def __init__(self, settings: MemorySettings, embedder: Embedder, clock: Clock | None = None) -> None:
+    def __init__(self, settings: MemorySettings, make_embedder: EmbedderFactory, clock: Clock | None = None) -> None:
         clock = clock or SystemClock()
         self._settings = settings
-        self._embedder = embedder
+        self._make_embedder = make_embedder
+        self._embedder: Embedder | None = None
         self._clock = clock
         self._db = _database(settings)
         self._leases = Leases(self._db, SCHEMA.schema, new_id(), clock)
-        self._space_id = 0
+        self._backlog: EmbedBacklog | None = None
 
     async def start(self) -> None:
         """Check the database.
@@ -149,33 +175,35 @@ class MemoryWorker:
         """
         await self._db.open()
         await check_current(self._db, SCHEMA.schema, SCHEMA.migrations_dir)
-        self._space_id = await ensure_space(self._db, self._embedder.space)
+        self._embedder = self._make_embedder(await stored_space(self._db))
+        space_id = await ensure_space(self._db, self._embedder.space)
+        self._backlog = EmbedBacklog(self._db, self._embedder, space_id)
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Work until told to stop."""
-        backlog = EmbedBacklog(self._db, self._embedder, self._space_id)
+        """Work until told to stop; `start` comes first."""
+        if self._backlog is None:
+            raise RuntimeError("the worker was not started")
         sweep = Sweep(self._db, Idempotency(SCHEMA.schema), self._clock)
-        jobs = (embed_backlog(backlog, self._settings.backlog_interval_s, stop), forget_answers(sweep))
+        jobs = (embed_backlog(self._backlog, self._settings.backlog_interval_s, stop), forget_answers(sweep))
         async with asyncio.TaskGroup() as group:
             for job in jobs:
                 group.create_task(job.run(self._leases, stop), name=job.name)
 
     async def close(self) -> None:
         """Release connections and the embedder."""
-        await self._embedder.close()
+        if self._embedder is not None:
+            await self._embedder.close()
         await self._db.close()
 
 
-async def serve_memory(
-    settings: MemorySettings, embedder: Embedder, model: StructuredModel | None, stop: asyncio.Event
-) -> None:
+async def serve_memory(settings: MemorySettings, stop: asyncio.Event) -> None:
     """Serve memory until told to stop."""
     telemetry = Telemetry(NAME, settings.telemetry)
-    server = MemoryServer(settings, embedder, model)
+    server = MemoryServer(settings, _embedder_of(settings), structured_model(settings.models))
     await server.start()
     process = Process(
         servers=[server],
-        workers={"seen": server.seen.run},
+        workers={"seen": server.seen.run, "warm_up": server.warm_up},
         closers={"connections": server.close, "telemetry": telemetry.close},
         drain=settings.drain,
         stall_threshold_s=settings.telemetry.stall_threshold_s,
@@ -183,10 +211,10 @@ async def serve_memory(
     await serve(stop, process)
 
 
-async def work_memory(settings: MemorySettings, embedder: Embedder, stop: asyncio.Event) -> None:
+async def work_memory(settings: MemorySettings, stop: asyncio.Event) -> None:
     """Make vectors and sweep until told to stop."""
     telemetry = Telemetry(f"{NAME}-worker", settings.telemetry)
-    worker = MemoryWorker(settings, embedder)
+    worker = MemoryWorker(settings, _embedder_of(settings))
     await worker.start()
     process = Process(
         workers={"worker": worker.run},
@@ -195,6 +223,10 @@ async def work_memory(settings: MemorySettings, embedder: Embedder, stop: asynci
         stall_threshold_s=settings.telemetry.stall_threshold_s,
     )
     await serve(stop, process)
+
+
+def _embedder_of(settings: MemorySettings) -> EmbedderFactory:
+    return lambda stored: embedder(settings.models, settings.model_cache, stored)
 
 
 def _database(settings: MemorySettings) -> Database:

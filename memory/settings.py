@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from memory.domain.chunking import DEFAULT_CHUNK_CHARS
 from memory.usecase.remember import DEFAULT_MERGE_DISTANCE
+from mesh.models.settings import ModelSettings
 from mesh.rpc.settings import RpcSettings
 from mesh.runtime.serve import DrainSettings
 from mesh.runtime.settings import setting
@@ -28,6 +30,9 @@ class MemorySettings:
         extract_timeout_s: how long a language model may take to extract facts.
         backlog_interval_s: how often the worker looks for rows without a vector.
         pool_max: most database connections.
+        home: directory of the mesh on this machine; empty when it has none.
+        cache_home: where the system keeps caches of users, by the XDG base directory specification.
+        models: which embedder and which extractor.
         drain: how the process stops.
     """
 
@@ -64,9 +69,18 @@ class MemorySettings:
     pool_max: int = setting(
         ("MNEMESH_DB_POOL_MAX", "DB_POOL_MAX"), "Most database connections of one process.", default=10
     )
+    home: str = setting("MNEMESH_HOME", "Directory of everything that is kept on this machine.", default="")
+    cache_home: str = setting("XDG_CACHE_HOME", "Where the system keeps caches of users.", default="~/.cache")
+    models: ModelSettings = field(default_factory=ModelSettings)
     rpc: RpcSettings = field(default_factory=RpcSettings)
     drain: DrainSettings = field(default_factory=DrainSettings)
     telemetry: TelemetrySettings = field(default_factory=TelemetrySettings)
+
+    @property
+    def model_cache(self) -> Path:
+        """Where the built-in embedder keeps its prepared model."""
+        place = Path(self.home) if self.home else Path(self.cache_home) / "mnemesh"
+        return place.expanduser() / "models"
 
     def __post_init__(self) -> None:
         if self.chunk_chars < MIN_CHUNK_CHARS:
@@ -101,16 +115,11 @@ OTHERS_VARIABLES = (
     "MNEMESH_ADMIN_DATABASE_URL",
     "MNEMESH_MEMORY_DB_PASSWORD",
     "MNEMESH_MEMORY_TARGET",
-    "MNEMESH_HOME",
     "MNEMESH_HTTP_*",
     "MNEMESH_AUTH_*",
     "MNEMESH_PG_*",
     "MNEMESH_GATEWAY_*",
     "MNEMESH_ENGINE_*",
-    "MNEMESH_MODEL_*",
-    "MNEMESH_GEMINI_*",
-    "MNEMESH_OPENAI_*",
-    "MNEMESH_EMBEDDER*",
     "MNEMESH_OBJECT_STORE*",
     "MNEMESH_TEST_*",
 )

@@ -50,10 +50,43 @@ _ARABIC = """
 STOP_WORDS = frozenset(" ".join((_ENGLISH, _UKRAINIAN, _RUSSIAN, _GERMAN, _ARABIC)).split())
 """Casefolded, apostrophes as `'`."""
 
-ARTICLES = frozenset(["a", "an", "the", "der", "die", "das", "den", "dem", "des", "ein", "eine", "einen", "einem", "einer", "eines"])
+ARTICLES = frozenset(
+    ["a", "an", "the", "der", "die", "das", "den", "dem", "des", "ein", "eine", "einen", "einem", "einer", "eines"]
+)
 """Words that change nothing about what a value says."""
 
 NEGATIONS = frozenset(
-    ["no", "not", "never", "none", "nothing", "neither", "nor", "without", "не", "ні", "ніколи", "нема", "немає", "без", "нет", "никогда", "nicht", "kein", "keine", "keinen", "nie", "ohne", "لا", "ليس", "لن", "لم", "不", "没", "沒", "無"]
+    [
+        "no",
+        "not",
+        "never",
+        "none",
+        "nothing",
+        "neither",
+        "nor",
+        "without",
+        "не",
+        "ні",
+        "ніколи",
+        "нема",
+        "немає",
+        "без",
+        "нет",
+        "никогда",
+        "nicht",
+        "kein",
+        "keine",
+        "keinen",
+        "nie",
+        "ohne",
+        "لا",
+        "ليس",
+        "لن",
+        "لم",
+        "不",
+        "没",
+        "沒",
+        "無",
+    ]
 )
 """Words that turn what a value says into its opposite."""

@@ -8,19 +8,16 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from memory.domain.vector import StoredVector
 from mesh.kernel.errors import MeshError
 from mesh.kernel.reasons import Reason
-from mesh.models.protocols import Embedder, Vector
+from mesh.models.protocols import Embedder
 
-BATCH = 64
+BATCH = 256
 """Texts of one call to the embedder: what is ready when the time is over is kept."""
-
-CACHED_QUERIES = 512
 
 _log = logging.getLogger(__name__)
 
@@ -39,7 +36,6 @@ class Embeddings:
     def __init__(self, embedder: Embedder, space_id: int) -> None:
         self._embedder = embedder
         self._space_id = space_id
-        self._queries: OrderedDict[str, Vector] = OrderedDict()
 
     @property
     def space_id(self) -> int:
@@ -77,10 +73,6 @@ class Embeddings:
             text: the question.
             budget_s: seconds that the caller can wait.
         """
-        known = self._queries.get(text)
-        if known is not None:
-            self._queries.move_to_end(text)
-            return QueryVector(StoredVector(known, self._space_id))
         try:
             async with asyncio.timeout(budget_s):
                 vector = await self._embedder.embed_query(text)
@@ -89,11 +81,4 @@ class Embeddings:
         except MeshError as error:
             _log.warning("a question has no vector", extra={"reason": error.reason.value})
             return QueryVector(None, error.reason)
-        self._remember(text, vector)
         return QueryVector(StoredVector(vector, self._space_id))
-
-    def _remember(self, text: str, vector: Vector) -> None:
-        # The vector depends on the text alone, so sharing it between callers tells nobody anything.
-        self._queries[text] = vector
-        if len(self._queries) > CACHED_QUERIES:
-            self._queries.popitem(last=False)

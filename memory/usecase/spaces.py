@@ -11,6 +11,15 @@ from mesh.kernel.reasons import Reason
 from mesh.models.protocols import EmbeddingSpace
 
 
+async def stored_space(db: Database) -> EmbeddingSpace | None:
+    """Return the space of the stored vectors; None when there are none, so that any embedder may be chosen."""
+    async with db.sweep() as tx:
+        stored = await embedding_space.active_space(tx)
+        if stored is None or not await embedding_space.has_vectors(tx):
+            return None
+    return EmbeddingSpace(stored.provider, stored.model, stored.dimensions)
+
+
 async def ensure_space(db: Database, space: EmbeddingSpace) -> int:
     """Return the id of the space of the configured embedder; while no vector is stored, it may be another than before.
 
