@@ -6,6 +6,7 @@ terminal the same lines are readable text.
 
 from __future__ import annotations
 
+import json
 import logging
 import sys
 from collections.abc import Mapping
@@ -68,7 +69,10 @@ class JsonFormatter(logging.Formatter):
             line["exception"] = redact_text(self.formatException(record.exc_info))
         if record.stack_info:
             line["stack"] = redact_text(record.stack_info)
-        return orjson.dumps(line, default=str, option=orjson.OPT_NON_STR_KEYS).decode()
+        try:
+            return orjson.dumps(line, default=str, option=orjson.OPT_NON_STR_KEYS).decode()
+        except TypeError:  # half a surrogate pair, or a number beyond 64 bits
+            return json.dumps(line, default=str)
 
 
 class TextFormatter(logging.Formatter):
