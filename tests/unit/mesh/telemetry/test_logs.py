@@ -128,8 +128,22 @@ def test_format_can_be_forced(formatter: logging.Formatter) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    """password PGPASSWORD x-api-key apiKey gemini_api_key Authorization x-mnemesh-identity dsn refresh_token
-    client_secret cookie credentials private_key conninfo""".split(),
+    [
+        "password",
+        "PGPASSWORD",
+        "x-api-key",
+        "apiKey",
+        "gemini_api_key",
+        "Authorization",
+        "x-mnemesh-identity",
+        "dsn",
+        "refresh_token",
+        "client_secret",
+        "cookie",
+        "credentials",
+        "private_key",
+        "conninfo",
+    ],
 )
 def test_fields_that_name_a_secret_are_hidden(name: str) -> None:
     assert hides(name)
