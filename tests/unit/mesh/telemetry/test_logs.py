@@ -129,6 +129,9 @@ def test_format_can_be_forced(formatter: logging.Formatter) -> None:
 @pytest.mark.parametrize(
     "name",
     [
+        *("password", "PGPASSWORD", "x-api-key", "apiKey", "gemini_api_key", "Authorization", "x-mnemesh-identity"),
+        *("dsn", "refresh_token", "client_secret", "cookie", "credentials", "private_key", "conninfo"),
+    ],
         "password",
         "PGPASSWORD",
         "x-api-key",
