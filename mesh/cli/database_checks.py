@@ -13,9 +13,9 @@ from mesh.cli.database import (
     embedded_settings,
     explained,
     runtime_url,
-    schema_of,
 )
 from mesh.cli.finding import Finding, Patient, fine, missing, note
+from mesh.cli.schemas import schema_of
 from mesh.cli.services import Service, installed_services
 from mesh.db.pg_programs import find_programs
 from mesh.db.pool import Database as Pool

@@ -1,33 +1,12 @@
-"""`mnemesh ingest`: a dialogue from a file into memory, in batches that are safe to repeat.
-
-What is stored already is counted as unchanged and costs nothing, so a run that was interrupted is resumed by running it
-again. The whole file is checked before the first message is sent.
-"""
+"""`mnemesh ingest`: a dialogue from a file."""
 
 from __future__ import annotations
 
-import re
-import sys
-import uuid
-from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from pathlib import Path
-from typing import Annotated, Any, TextIO
+from typing import Annotated
 
 import typer
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from mesh.cli.caller import JsonOption, KeyOption, UrlOption, UserOption, connect
-from mesh.cli.dialogue_file import Line, batches, read_lines
-from mesh.cli.http_client import MeshClient, Refused
-from mesh.cli.output import err_console, out_console, print_json, tick
-from mesh.cli.problems import Problem, usage_problem
-from mesh.cli.turns import with_patience
-
-BATCH_SIZE = 200
-COUNTED = ("inserted", "updated", "unchanged", "pendingVectors")
-_PLACE = re.compile(r"messages\[(\d+)\]\.?(\w*)")
+from mesh.cli.options import JsonOption, KeyOption, UrlOption, UserOption
 
 
 def command(
@@ -48,129 +27,10 @@ def command(
 
     Example: mnemesh ingest examples/dialogue.jsonl
     """
+    from mesh.cli.caller import connect  # noqa: PLC0415 - help and completion must not wait for it
+    from mesh.cli.ingestion import ingest, print_report, read_file  # noqa: PLC0415
+
     lines = read_file(file)
     target = {name: value for name, value in (("dialogKey", dialog), ("avatarId", avatar)) if value}
-    with connect(url, key, user) as client, _progress(len(lines)) as advance:
-        counts, dialog_key = send(client, lines, target, advance, file)
-    report = {"dialogKey": dialog_key, "messages": len(lines), **{name: counts[name] for name in COUNTED}}
-    if json_:
-        print_json(report)
-    else:
-        _print(report)
-
-
-def read_file(file: str) -> list[Line]:
-    """Return every message of a file, or of standard input when it is `-`.
-
-    Raises:
-        Problem: the file cannot be read, or a line is wrong.
-    """
-    if file == "-":
-        return _read(sys.stdin, "standard input")
-    try:
-        with Path(file).open(encoding="utf-8") as handle:
-            return _read(handle, file)
-    except OSError as error:
-        raise usage_problem(f"{file} cannot be read ({error.strerror})", "name a file of JSON Lines") from error
-    except UnicodeDecodeError as error:
-        raise usage_problem(f"{file} is not UTF-8 text", "convert it first") from error
-
-
-def send(
-    client: MeshClient,
-    lines: Sequence[Line],
-    target: dict[str, str],
-    advance: Advance,
-    file_name: str,
-) -> tuple[Counter[str], str]:
-    """Send messages in batches and return the counts of chunks and the dialog's key.
-
-    Args:
-        client: of the mesh.
-        lines: in order.
-        target: `dialogKey` and `avatarId`, where given.
-        advance: is told how many messages are stored after each batch.
-        file_name: for errors.
-
-    Raises:
-        Problem: a message was refused, named by its line, or the mesh cannot be reached.
-    """
-    counts: Counter[str] = Counter()
-    dialog_key = ""
-    for batch in batches(lines, BATCH_SIZE):
-        answer = _send_batch(client, batch, target, file_name)
-        counts.update({name: int(answer.get(name, 0)) for name in COUNTED})
-        dialog_key = answer.get("dialogKey", dialog_key)
-        advance(len(batch))
-    return counts, dialog_key
-
-
-class Advance:
-    """Called with the number of messages that were stored since the last call; shows nothing."""
-
-    def __call__(self, messages: int) -> None:
-        pass
-
-
-class _Bar(Advance):
-    def __init__(self, progress: Progress, total: int) -> None:
-        self._progress = progress
-        self._task = progress.add_task("remembering", total=total)
-
-    def __call__(self, messages: int) -> None:
-        self._progress.advance(self._task, messages)
-
-
-@contextmanager
-def _progress(total: int) -> Iterator[Advance]:
-    console = err_console()
-    if not console.is_terminal:
-        yield Advance()
-        return
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console, transient=True) as progress:
-        yield _Bar(progress, total)
-
-
-def _read(handle: TextIO, name: str) -> list[Line]:
-    lines = list(read_lines(handle, name))
-    if not lines:
-        raise usage_problem(f"{name} holds no message", "write one JSON object a line")
-    return lines
-
-
-def _send_batch(client: MeshClient, batch: Sequence[Line], target: dict[str, str], file_name: str) -> dict[str, Any]:
-    body = {**target, "messages": [line.message for line in batch], "requestId": str(uuid.uuid4())}
-    try:
-        return with_patience(lambda: client.post("/v1/memory/chunks:ingest", body))
-    except Refused as refused:
-        raise _placed(refused, batch, file_name) from refused
-    except Problem as problem:
-        problem.details = (
-            f"run the same command again to go on: line {batch[0].number} is the first that is not stored",
-        )
-        raise
-
-
-def _placed(refused: Refused, batch: Sequence[Line], file_name: str) -> Problem:
-    """Return the refusal with the lines of the file in place of positions in the request."""
-    found = [(match, text) for field, text in refused.violations if (match := _PLACE.search(field))]
-    if not found:
-        return refused
-    details = tuple(f"{file_name}:{batch[int(match[1])].number}: {match[2]} {text}".rstrip() for match, text in found)
-    return Problem(
-        f"{len(details)} of the messages cannot be stored ({refused.reason})", "correct them", details=details
-    )
-
-
-def _print(report: dict[str, Any]) -> None:
-    parts = [f"{report[name]} {label}" for name, label in _LABELS if report[name] or name == "inserted"]
-    out_console().print(tick(f"{report['messages']} messages of dialog {report['dialogKey']}: {', '.join(parts)}"))
-
-
-_LABELS = (
-    ("inserted", "chunks new"),
-    ("updated", "changed"),
-    ("unchanged", "unchanged"),
-    ("pendingVectors", "to be found by meaning in a moment"),
-)
+    with connect(url, key, user) as client:
+        print_report(ingest(client, lines, target, file), json_wanted=json_)

@@ -7,7 +7,7 @@ answers at once, and `mnemesh chat` does not pay for what `mnemesh up` needs.
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Annotated
@@ -59,16 +59,15 @@ def main(argv: Sequence[str] | None = None) -> None:
     sys.exit(run(arguments))
 
 
-def run(arguments: Sequence[str], *, completing: bool | None = None) -> int:
+def run(arguments: Sequence[str]) -> int:
     """Run `mnemesh` and return its exit code.
 
     Args:
         arguments: without the program's name.
-        completing: True when a shell asks for completions; None means to find out.
     """
     try:
         _require_python(sys.version_info[:2])
-        app = build(_asked_for(arguments), everything=_shell_completes() if completing is None else completing)
+        app = build(_asked_for(_words_to_complete(inherited_environment()) or arguments))
         app(args=list(arguments), prog_name="mnemesh")
     except SystemExit as stop:
         return _code_of(stop)
@@ -85,12 +84,11 @@ def run(arguments: Sequence[str], *, completing: bool | None = None) -> int:
     return ExitCode.OK
 
 
-def build(asked_for: str, *, everything: bool = False) -> typer.Typer:
+def build(asked_for: str) -> typer.Typer:
     """Return the application with one command in full and the others as names with a summary.
 
     Args:
         asked_for: the command that will run, or an empty text.
-        everything: True to load them all, as completion needs.
     """
     app = typer.Typer(
         name="mnemesh",
@@ -102,7 +100,7 @@ def build(asked_for: str, *, everything: bool = False) -> typer.Typer:
     )
     app.callback()(_root)
     for command in COMMANDS:
-        if everything or command.name == asked_for:
+        if command.name == asked_for:
             _add(app, command)
         else:
             app.command(command.name, help=command.summary)(_not_loaded)
@@ -140,8 +138,12 @@ def _asked_for(arguments: Sequence[str]) -> str:
     return next((argument for argument in arguments if not argument.startswith("-")), "")
 
 
-def _shell_completes() -> bool:
-    return COMPLETION_VARIABLE in inherited_environment()
+def _words_to_complete(environment: Mapping[str, str]) -> list[str]:
+    """Return what stands on the line that a shell wants to complete, or nothing. Source: typer's completion scripts."""
+    if COMPLETION_VARIABLE not in environment:
+        return []
+    line = environment.get("_TYPER_COMPLETE_ARGS") or environment.get("COMP_WORDS", "")
+    return line.split()[1:]
 
 
 def _require_python(found: tuple[int, ...]) -> None:

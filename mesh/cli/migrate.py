@@ -1,22 +1,13 @@
-"""`mnemesh migrate`: brings every server's schema to this version, in one process and under one lock."""
+"""`mnemesh migrate`: every server's schema, in one process and under one lock."""
 
 from __future__ import annotations
 
-import time
 from enum import StrEnum
 from typing import Annotated
 
 import typer
 
-from mesh.cli.caller import JsonOption
-from mesh.cli.database import bring_up_to_date, choose_database, schema_of, seed_examples
-from mesh.cli.home import locate_home, prepare_home
-from mesh.cli.output import err_console, out_console, print_json, tick
-from mesh.cli.services import installed_services
-from mesh.cli.settings import read_settings
-from mesh.cli.waiting import Waiting
-from mesh.db.migrate import Stage
-from mesh.db.revisions import head, last_pre
+from mesh.cli.options import JsonOption
 
 
 class StageChoice(StrEnum):
@@ -42,24 +33,6 @@ def command(
 
     Example: mnemesh migrate --stage pre
     """
-    settings = read_settings()
-    home = locate_home(settings)
-    if not settings.database_url:
-        prepare_home(home)
-    services = installed_services()
-    database = choose_database(settings.database_url, home)
-    started = time.monotonic()
-    chosen: Stage = stage.value
-    with Waiting(err_console(), "migrating"), database.used() as info:
-        passwords = database.passwords(services) if info.pid else settings.chosen_passwords()
-        bring_up_to_date(info, services, passwords, chosen)
-        if examples:
-            seed_examples(info)
-    reached = last_pre if stage is StageChoice.PRE else head
-    revisions = {service.name: reached(schema_of(service).migrations_dir) for service in services}
-    seconds = round(time.monotonic() - started, 2)
-    if json_:
-        print_json({"revisions": revisions, "seconds": seconds})
-    else:
-        shown = ", ".join(f"{name} {revision}" for name, revision in revisions.items())
-        out_console().print(tick(f"migrated {shown} in {seconds:.1f} s"))
+    from mesh.cli.migration import migrate_all  # noqa: PLC0415 - help and completion must not wait for it
+
+    migrate_all(stage.value, examples=examples, json_wanted=json_)

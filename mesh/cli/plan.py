@@ -5,15 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from mesh.cli.home import Credentials, Home
 from mesh.cli.ports import LOOPBACK, free_port, is_free, require_free
-from mesh.cli.probes import grpc_is_ready, http_is_ready
 from mesh.cli.problems import environment_problem
 from mesh.cli.services import Service
-from mesh.cli.settings import CLI_ONLY, DEFAULT_HTTP_PORT, CliSettings
-from mesh.cli.supervisor import ChildSpec
+from mesh.cli.settings import DEFAULT_HTTP_PORT, CliSettings
 
-GATEWAY = "gateway"
 ANY_ADDRESS = frozenset({"0.0.0.0", "::", ""})  # noqa: S104 - compared with, not listened on
 STOP_ORDER = (("gateway",), ("engine",), ("engine-worker", "memory-worker"), ("memory",))
 """Who asks is stopped before who answers; PostgreSQL is last."""
@@ -44,14 +40,6 @@ class Ports:
         return {"http": self.http, **grpc_ports}
 
 
-@dataclass(frozen=True, slots=True)
-class Surroundings:
-    """What every process is given: the environment of `up`, and the keys that sign identity."""
-
-    inherited: Mapping[str, str]
-    credentials: Credentials
-
-
 def choose_ports(settings: CliSettings, http_port: int | None, services: Sequence[Service], settle_s: float) -> Ports:
     """Return ports that are free.
 
@@ -75,66 +63,6 @@ def choose_ports(settings: CliSettings, http_port: int | None, services: Sequenc
         chosen = settings.listen_of(service.name)
         listen[service.name] = _chosen(chosen, service, settle_s) if chosen else _usual(service)
     return Ports(http, settings.http_host, listen)
-
-
-def child_specs(
-    services: Sequence[Service],
-    ports: Ports,
-    database_urls: Mapping[str, str],
-    home: Home,
-    surroundings: Surroundings,
-) -> list[ChildSpec]:
-    """Return the processes to start: each server, and each worker.
-
-    Args:
-        services: to be started.
-        ports: where they listen.
-        database_urls: of the runtime role of each server.
-        home: whose mesh it is.
-        surroundings: what every process is given.
-    """
-    specs: list[ChildSpec] = []
-    for service in services:
-        env = _environment(service, services, ports, home, surroundings)
-        env["MNEMESH_DATABASE_URL"] = database_urls[service.name]
-        specs.append(_server(service, env, ports, home))
-        if service.has_worker:
-            specs.append(_worker(service, env, home))
-    return specs
-
-
-def _server(service: Service, env: Mapping[str, str], ports: Ports, home: Home) -> ChildSpec:
-    target = ports.listen[service.name]
-
-    async def ready() -> bool:
-        if service.name == GATEWAY and not await http_is_ready(f"{ports.reachable}:{ports.http}"):
-            return False
-        return await grpc_is_ready(target)
-
-    return ChildSpec(service.name, service.name, ("serve",), env, home.log / f"{service.name}.log", ready)
-
-
-def _worker(service: Service, env: Mapping[str, str], home: Home) -> ChildSpec:
-    name = f"{service.name}-worker"
-    return ChildSpec(name, service.name, ("work",), env, home.log / f"{name}.log")
-
-
-def _environment(
-    service: Service,
-    services: Sequence[Service],
-    ports: Ports,
-    home: Home,
-    surroundings: Surroundings,
-) -> dict[str, str]:
-    env = {name: value for name, value in surroundings.inherited.items() if name not in CLI_ONLY}
-    for other in services:
-        env[other.target_variable] = ports.listen[other.name]
-    env[service.listen_variable] = ports.listen[service.name]
-    env["MNEMESH_HOME"] = str(home.root)
-    env["MNEMESH_IDENTITY_KEYS"] = ",".join(surroundings.credentials.identity_keys)
-    if service.name == GATEWAY:
-        env["MNEMESH_HTTP_PORT"] = str(ports.http)
-    return env
 
 
 def _usual(service: Service) -> str:

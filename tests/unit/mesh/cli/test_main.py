@@ -56,6 +56,19 @@ def test_help_loads_no_command() -> None:
     assert done.stderr.strip() == "[]"
 
 
+@pytest.mark.parametrize(
+    ("line", "expected"), [("mnemesh ch", "chat"), ("mnemesh chat --av", "--avatar"), ("mnemesh keys re", "revoke")]
+)
+def test_a_shell_completes_commands_and_options(
+    line: str, expected: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("_MNEMESH_COMPLETE", "complete_bash")
+    monkeypatch.setenv("COMP_WORDS", line)
+    monkeypatch.setenv("COMP_CWORD", str(len(line.split()) - 1))
+    assert run([]) == ExitCode.OK
+    assert capsys.readouterr().out.split() == [expected]
+
+
 def test_wrong_usage_is_2(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["dance"]) == ExitCode.USAGE
     assert "No such command 'dance'" in capsys.readouterr().err
