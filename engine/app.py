@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 import grpc
 
@@ -36,11 +38,12 @@ from mesh.jobs.relay import Relay
 from mesh.jobs.settings import RelaySettings
 from mesh.kernel.clock import Clock, SystemClock
 from mesh.kernel.ids import new_id
+from mesh.models.factory import language_model
 from mesh.models.protocols import LanguageModel
 from mesh.rpc.auth import InternalAuthenticator, TokenSigner, TokenVerifier
 from mesh.rpc.channel import ChannelSettings, connect
 from mesh.rpc.server import MeshServer
-from mesh.runtime.serve import Process, serve
+from mesh.runtime.serve import Closer, Process, Servable, Worker, serve
 from mesh.telemetry.process import Telemetry
 
 NAME = SCHEMA.name
@@ -139,12 +142,11 @@ class EngineWorker:
         await self._db.open()
         await check_current(self._db, SCHEMA.schema, SCHEMA.migrations_dir)
 
-    async def run(self, stop: asyncio.Event) -> None:
-        """Work until told to stop."""
-        async with asyncio.TaskGroup() as group:
-            group.create_task(self.relay.run(stop), name="relay")
-            for periodic in self._periodic:
-                group.create_task(periodic.run(self._leases, stop), name=periodic.name)
+    @property
+    def loops(self) -> Mapping[str, Worker]:
+        """What runs until told to stop, by name."""
+        sweeping = {periodic.name: partial(periodic.run, self._leases) for periodic in self._periodic}
+        return {"relay": self.relay.run, **sweeping}
 
     async def close(self) -> None:
         """Release connections."""
@@ -152,32 +154,54 @@ class EngineWorker:
         await self._db.close()
 
 
-async def serve_engine(settings: EngineSettings, model: LanguageModel, stop: asyncio.Event) -> None:
-    """Serve conversations until told to stop."""
+async def serve_until(stop: asyncio.Event, settings: EngineSettings) -> None:
+    """Serve conversations until told to stop.
+
+    Raises:
+        MeshError: it cannot start; the message tells the operator what to do.
+    """
     telemetry = Telemetry(NAME, settings.telemetry)
-    server = EngineServer(settings, model)
-    await server.start()
-    process = Process(
-        servers=[server],
-        closers={"connections": server.close, "telemetry": telemetry.close},
-        drain=settings.drain,
-        stall_threshold_s=settings.telemetry.stall_threshold_s,
-    )
-    await serve(stop, process)
+    server = EngineServer(settings, language_model(settings.model))
+    closers = {"engine": server.close, "telemetry": telemetry.close}
+    await _started(server.start(), server.close)
+    await serve(stop, _process(settings, closers, servers=[server]))
 
 
-async def work_engine(settings: EngineSettings, stop: asyncio.Event) -> None:
-    """Deliver and sweep until told to stop."""
+async def work_until(stop: asyncio.Event, settings: EngineSettings) -> None:
+    """Deliver and sweep until told to stop.
+
+    Raises:
+        MeshError: it cannot start; the message tells the operator what to do.
+    """
     telemetry = Telemetry(f"{NAME}-worker", settings.telemetry)
     worker = EngineWorker(settings)
-    await worker.start()
-    process = Process(
-        workers={"worker": worker.run},
-        closers={"connections": worker.close, "telemetry": telemetry.close},
+    closers = {"engine": worker.close, "telemetry": telemetry.close}
+    await _started(worker.start(), worker.close)
+    await serve(stop, _process(settings, closers, workers=worker.loops))
+
+
+async def _started(start: Awaitable[object], close: Callable[[], Awaitable[None]]) -> None:
+    try:
+        await start
+    except BaseException:
+        await close()
+        raise
+
+
+def _process(
+    settings: EngineSettings,
+    closers: Mapping[str, Closer],
+    *,
+    servers: Sequence[Servable] = (),
+    workers: Mapping[str, Worker] | None = None,
+) -> Process:
+    return Process(
+        servers=servers,
+        workers=workers or {},
+        closers=closers,
         drain=settings.drain,
         stall_threshold_s=settings.telemetry.stall_threshold_s,
     )
-    await serve(stop, process)
 
 
 def _database(settings: EngineSettings) -> Database:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from engine.usecase.limits import TurnLimits
+from mesh.models.settings import ModelSettings
 from mesh.rpc.settings import RpcSettings
 from mesh.runtime.serve import DrainSettings
 from mesh.runtime.settings import setting
@@ -24,13 +25,14 @@ class EngineSettings:
         sweep_interval_s: how often the worker looks for turns whose engine died.
         learn_attempts: how often a lesson is delivered before it is a dead letter; waits grow to five minutes.
         pool_max: most database connections.
+        model: who answers.
         limits: bounds of a turn.
         drain: how the process stops.
     """
 
     database_url: str = setting(
         "MNEMESH_DATABASE_URL",
-        "Database as the server's runtime role; embedded:// and memory:// are started.",
+        "Database as the server's runtime role.",
         secret=True,
     )
     identity_keys: tuple[str, ...] = setting(
@@ -52,7 +54,48 @@ class EngineSettings:
     pool_max: int = setting(
         ("MNEMESH_DB_POOL_MAX", "DB_POOL_MAX"), "Most database connections of one process.", default=10
     )
+    model: ModelSettings = field(default_factory=ModelSettings)
     limits: TurnLimits = field(default_factory=TurnLimits)
     rpc: RpcSettings = field(default_factory=RpcSettings)
     drain: DrainSettings = field(default_factory=DrainSettings)
     telemetry: TelemetrySettings = field(default_factory=TelemetrySettings)
+
+
+@dataclass(frozen=True, slots=True)
+class MigrateSettings:
+    """What `python -m engine migrate` needs to know.
+
+    Args:
+        admin_url: database as a role that may create roles and schemas.
+        password: new password of the runtime role; empty leaves the one that it has.
+    """
+
+    admin_url: str = setting(
+        "MNEMESH_ADMIN_DATABASE_URL", "Database as a role that may create roles, for migrations.", secret=True
+    )
+    password: str = setting(
+        "MNEMESH_ENGINE_DB_PASSWORD",
+        "Password to give the runtime role mnemesh_engine when migrating; unset leaves it as it is.",
+        default="",
+        secret=True,
+    )
+
+
+OTHERS_VARIABLES = (
+    "MNEMESH_ADMIN_DATABASE_URL",
+    "MNEMESH_API_KEY",
+    "MNEMESH_AUTH_MODE",
+    "MNEMESH_EMBEDDER*",
+    "MNEMESH_ENGINE_DB_PASSWORD",
+    "MNEMESH_ENGINE_TARGET",
+    "MNEMESH_GATEWAY_*",
+    "MNEMESH_HOME",
+    "MNEMESH_HTTP_*",
+    "MNEMESH_MEMORY_*",
+    "MNEMESH_OBJECT_STORE*",
+    "MNEMESH_PG_*",
+    "MNEMESH_TEST_*",
+    "MNEMESH_URL",
+    "MNEMESH_USER_ID",
+)
+"""Names that other programs read from the same environment; any other unknown one is a mistake."""
