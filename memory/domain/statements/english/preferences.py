@@ -50,6 +50,7 @@ _FAVOURITE_NOUNS = {
     "colour": "color", "colours": "color", "colors": "color", "movies": "movie", "film": "movie", "films": "movie",
     "tv show": "tv_show", "show": "tv_show", "series": "tv_show", "tv series": "tv_show",
 }  # fmt: skip
+_MAX_NOUN_CHARS = 40
 _NOT_FAVOURITES = frozenset(
     {"one", "thing", "things", "part", "ones", "person", "people", "bit", "time", "place", "kind", "type"}
 )
@@ -109,7 +110,7 @@ def _favourite(match: re.Match[str]) -> Iterator[Finding]:
     if noun in _NOT_FAVOURITES or not value or value.lower() in ("boring", "important"):
         return
     key = _FAVOURITE_NOUNS.get(noun, noun.replace(" ", "_"))
-    if key.isascii():
+    if key.isascii() and len(key) <= _MAX_NOUN_CHARS:
         yield Finding(f"favorite_{key}", value, 0.95)
 
 

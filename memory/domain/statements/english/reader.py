@@ -30,6 +30,7 @@ _RULES = (
     identity.find, places.find, work.find, family.find, pets.find, food.find, health.find, preferences.find, plans.find,
     possessions.find,
 )  # fmt: skip
+_MAX_NAME_CHARS = 48
 _BY_EXPLICIT_DATE = frozenset({"plan", "appointment"})
 
 
@@ -83,7 +84,7 @@ def _subject(clause: Clause, finding: Finding) -> str | None:
     if clause.relation.unique:
         return clause.who
     name = "".join(char for char in clause.relation_name.lower().replace(" ", "_") if char == "_" or char.isalnum())
-    return f"{clause.who}.{name}" if name and name.isascii() else None
+    return f"{clause.who}.{name[:_MAX_NAME_CHARS]}" if name and name.isascii() else None
 
 
 def _dated(finding: Finding, clause: Clause, today: date) -> Finding:

@@ -1,0 +1,120 @@
+"""Which facts bear on a question, beyond the words they share: a restaurant brings up allergies.
+
+Each topic is a pattern of question words, in English and Ukrainian, and the keys of facts to look at, most important
+first. `*` at the end of a key stands for any ending.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from mesh.models.protocols import RecalledItem
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """One topic: the words that open it and the keys that it is about."""
+
+    words: re.Pattern[str]
+    keys: Sequence[str]
+
+
+def _topic(words: str, keys: str) -> Topic:
+    return Topic(re.compile(rf"\b(?:{words})", re.IGNORECASE), keys.split())
+
+
+_TOPICS = (
+    _topic(r"allerg|intoleran|алергі", "allergy avoids"),
+    _topic(
+        r"restaurant|eat\b|eating|food|cook|dinner|lunch|breakfast|meal|menu|recipe|dish|snack|dine|dining|cake"
+        r"|caf[eé]\b|pizza|bake|dessert|picnic|barbecue|groceries|book (?:a|the) table|hungry|cuisine|"
+        r"ресторан|їсти|їж[ауі]|готува|вечер|обід|обід|снідан|меню|рецепт|страв|кафе|стол",
+        "allergy diet avoids health_condition favorite_food favorite_dish favorite_cuisine favorite_dessert "
+        "favorite_drink",
+    ),
+    _topic(r"diet\b|vegetarian|vegan|vegetar|дієт|вегетар|веган", "diet avoids allergy"),
+    _topic(
+        r"where (?:do|am|did|are) (?:i|we) (?:live|living|based|stay|move)|my (?:home|address|city|town|country)"
+        r"|live\b|living in|"
+        r"my place|my neighbo|which city|what city|де я (?:живу|мешкаю)|живу|мешкаю|моє місто|де ми живемо",
+        "home_city home_region home_country moved_from",
+    ),
+    _topic(
+        r"where (?:am i|are we) (?:\w+ )?from|come from|hometown|home town|born\b|grow up|grew up|origin|звідки я"
+        r"|родом|народи|вирос|виріс",
+        "origin birthplace grew_up_in home_country nationality birthday birth_year",
+    ),
+    _topic(r"old am i|my age|how old|birthday|born\b|скільки мені|день народження|мій вік", "age birthday birth_year"),
+    _topic(
+        r"my job|my work|work\b|working|employer|company|profession|career|occupation|living\?|for a living"
+        r"|colleague|office|boss|робот|прац|професі|компані|роботодав",
+        "work_role employer work_field work_status boss_name colleague_name",
+    ),
+    _topic(r"stud(?:y|ies|ying)|university|college|degree|school|навча|вчу|університет|школ|виш", "studies school"),
+    _topic(
+        r"wife|husband|spouse|married|marriage|partner|girlfriend|boyfriend|fianc|дружин|чоловік|одруж|заміж",
+        "spouse_name partner_name relationship_status",
+    ),
+    _topic(
+        r"kids?\b|child|son\b|sons\b|daughter|діт(?:и|ей)|дитин|син|доньк|дочк", "child_name children_count children"
+    ),
+    _topic(r"brother|sister|sibling|twin|брат|сестр", "sibling_name siblings"),
+    _topic(
+        r"mother|mom\b|mum\b|father|dad\b|parents|мам|тат(?:о|а|ові)\b|батьк", "mother_name father_name parent_name"
+    ),
+    _topic(r"friends?\b|друг|друз|подруг", "friend_name"),
+    _topic(
+        r"family|relatives|родин|сім'ї|сім'я",
+        "spouse_name partner_name child_name children_count children sibling_name siblings mother_name father_name "
+        "relationship_status",
+    ),
+    _topic(r"dogs?\b|pupp|собак|пес|пса", "pet_dog pets"),
+    _topic(r"cats?\b|kitten|кіт\b|кота|кішк|кот", "pet_cat pets"),
+    _topic(r"pets?\b|animals?\b|vet\b|тварин|улюблен(?:ець|ц)", "pet_* pets"),
+    _topic(r"speak|languages?\b|мов(?:а|и|ами|ою)\b|розмовля", "language native_language"),
+    _topic(
+        r"hobb|free time|spare time|weekend|for fun|interests?\b|хобі|дозвілл|вихідн|захоплен", "hobby likes favorite_*"
+    ),
+    _topic(r"gift|present for|surprise|подарун", "likes hobby favorite_* allergy dislikes"),
+    _topic(
+        r"(?:do|would|might|will) (?:i|we) (?:\w+ )?(?:like|love|enjoy)|i like\b|i love\b|i enjoy\b|my taste|що я "
+        r"люблю|мені подоба|люблю",
+        "likes favorite_* hobby",
+    ),
+    _topic(r"hate|dislike|can't stand|don't like|не люблю|ненавид|не подоба", "dislikes avoids allergy"),
+    _topic(r"favou?rite|улюблен", "favorite_*"),
+    _topic(
+        r"plans?\b|planning|trip|travel|journey|flight|fly|appointment|meeting|schedule|calendar|upcoming|coming up"
+        r"|tomorrow|next (?:week|"
+        r"month|year)|this week|dentist|doctor|exam|interview|when (?:is|am|do|are|does)|план|поїзд|подорож|зустріч"
+        r"|завтра|коли",
+        "appointment plan birthday",
+    ),
+    _topic(r"goals?\b|dream|resolution|achieve|мет[аи]\b|ціл[іь]|мрі", "goal"),
+    _topic(r"\bown\b|car\b|drive|bike|vehicle|машин|авто", "owns"),
+    _topic(r"health|medical|medicine|condition|doctor|ill\b|illness|здоров|лікар|хвор", "health_condition allergy"),
+    _topic(r"e-?mail|phone|reach me|contact|пошт|телефон", "email phone"),
+    _topic(r"time ?zone|часов\w+ пояс", "timezone"),
+    _topic(r"my name|am i called|call me|who am i|мене звати|моє ім'я", "name nickname"),
+)
+
+MAX_RANK = 1_000
+
+
+def wanted_keys(question: str) -> list[str]:
+    """Return the keys of facts that bear on a question, most important first, each once."""
+    opened = [topic for topic in _TOPICS if topic.words.search(question)]
+    keys: list[str] = []
+    for topic in opened:
+        keys += [key for key in topic.keys if key not in keys]
+    return keys
+
+
+def key_rank(item: RecalledItem, wanted: Sequence[str]) -> int:
+    """Return the place of a fact's key among the wanted ones; `MAX_RANK` when it is none of them."""
+    for rank, key in enumerate(wanted):
+        if item.key == key or (key.endswith("*") and item.key.startswith(key[:-1])):
+            return rank
+    return MAX_RANK
