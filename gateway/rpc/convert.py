@@ -86,6 +86,7 @@ def avatar(value: Avatar) -> avatar_pb2.Avatar:
         create_time=timestamp(value.created_at),
         update_time=timestamp(value.updated_at),
     )
+    message.customization.SetInParent()
     message.customization.update(value.customization)
     return message
 

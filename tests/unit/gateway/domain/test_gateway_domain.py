@@ -68,9 +68,7 @@ def test_secrets_have_their_form_and_are_never_the_same() -> None:
     assert len({secret_hash(secret) for secret in secrets}) == 100
 
 
-@pytest.mark.parametrize(
-    "text", ["", "mk_", "mk_" + "a" * 42, "mk_" + "a" * 44, "sk_" + "a" * 43, "mk_" + "a" * 42 + "!"]
-)
+@pytest.mark.parametrize("text", ["", "mk_", "mk_" + "a" * 42, "mk_" + "a" * 44, "sk_" + "a" * 43, "mk_!" + "a" * 42])
 def test_other_texts_are_no_secrets(text: str) -> None:
     assert not is_secret(text)
 

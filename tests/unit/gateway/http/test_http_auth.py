@@ -31,9 +31,7 @@ def headers(*pairs: tuple[str, str]) -> Headers:
     return Headers(raw=[(name.lower().encode(), value.encode()) for name, value in pairs])
 
 
-@pytest.mark.parametrize(
-    "host", ["localhost", "localhost:8080", "127.0.0.1", "127.8.9.1:1", "[::1]:8080", "a.localhost"]
-)
+@pytest.mark.parametrize("host", ["localhost", "localhost:8080", "127.0.0.1", "127.8.9.1:1", "[::1]:80", "a.localhost"])
 def test_names_of_this_machine(host: str) -> None:
     assert is_loopback_host(host)
 

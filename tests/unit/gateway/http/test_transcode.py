@@ -81,9 +81,8 @@ def test_the_body_fills_the_whole_message_and_the_path_its_variable() -> None:
 
 
 def test_query_parameters_fill_fields_under_both_names() -> None:
-    message = request(
-        "GET", "/v1/memory/facts", b"pageSize=3&page_token=t&statuses=ACTIVE&statuses=FACT_STATUS_DELETED"
-    )
+    query = b"pageSize=3&page_token=t&statuses=ACTIVE&statuses=FACT_STATUS_DELETED"
+    message = request("GET", "/v1/memory/facts", query)
     assert (message.page_size, message.page_token, list(message.statuses)) == (3, "t", [1, 3])
 
 
@@ -124,9 +123,8 @@ def test_a_method_without_a_body_takes_none() -> None:
 
 
 def test_path_and_body_must_agree() -> None:
-    assert (
-        request("POST", f"/v1/sessions/{ID}:converse", body=f'{{"sessionId":"{ID}","text":"x"}}'.encode()).text == "x"
-    )
+    agreeing = f'{{"sessionId":"{ID}","text":"x"}}'.encode()
+    assert request("POST", f"/v1/sessions/{ID}:converse", body=agreeing).text == "x"
     found = refused("POST", f"/v1/sessions/{ID}:converse", body=f'{{"sessionId":"{KEY}","text":"x"}}'.encode())
     assert found == (Reason.INVALID_REQUEST, "session_id", "PATH_MISMATCH")
 
