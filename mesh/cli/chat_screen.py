@@ -65,7 +65,7 @@ class TextScreen:
         self._echo = echo
         self._console = console or out_console()
         self._name = printable(avatar.name)
-        self._width = max(len("you"), len(self._name)) + 1
+        self._width = max(len("you"), len(self._name)) + 2
         self._indent = self._width + 2
         self._session_id = ""
 

@@ -74,7 +74,8 @@ def _environment(
 ) -> dict[str, str]:
     env = {name: value for name, value in surroundings.inherited.items() if name not in CLI_ONLY}
     for other in services:
-        env[other.target_variable] = ports.listen[other.name]
+        if other.name in service.calls:
+            env[other.target_variable] = ports.listen[other.name]
     env[service.listen_variable] = ports.listen[service.name]
     env["MNEMESH_HOME"] = str(home.root)
     env["MNEMESH_IDENTITY_KEYS"] = ",".join(surroundings.credentials.identity_keys)

@@ -39,6 +39,8 @@ def _readable(line: str) -> str:
     try:
         entry = json.loads(line)
         message = str(entry["message"])
+        if entry.get("exception"):
+            message += ": " + str(entry["exception"]).strip().splitlines()[-1].strip()
     except (ValueError, KeyError, TypeError):
         message = line
     return message if len(message) <= _LONGEST_LINE else message[: _LONGEST_LINE - 1] + "…"

@@ -16,11 +16,13 @@ class Service:
         name: of its package, its schema and its roles.
         grpc_port: where its gRPC listens unless something else is chosen.
         has_worker: True when `python -m <name> work` exists.
+        calls: the servers that it calls.
     """
 
     name: str
     grpc_port: int
     has_worker: bool
+    calls: tuple[str, ...] = ()
 
     @property
     def listen_variable(self) -> str:
@@ -34,10 +36,14 @@ class Service:
 
 
 SERVICES = (
-    Service("gateway", 50050, has_worker=False),
-    Service("engine", 50051, has_worker=True),
+    Service("gateway", 50050, has_worker=False, calls=("engine", "memory")),
+    Service("engine", 50051, has_worker=True, calls=("memory",)),
     Service("memory", 50052, has_worker=True),
 )
+
+
+CONTRACTS = "mnemesh"
+"""The package of what is generated from the contracts."""
 
 
 def installed_services() -> tuple[Service, ...]:
@@ -46,7 +52,8 @@ def installed_services() -> tuple[Service, ...]:
     Raises:
         Problem: one is missing, so the installation is broken.
     """
-    missing = [service.name for service in SERVICES if find_spec(service.name) is None]
+    packages = [*(service.name for service in SERVICES), CONTRACTS]
+    missing = [package for package in packages if find_spec(package) is None]
     if missing:
         raise Problem(
             f"the installation lacks {', '.join(missing)}", "install mnemesh again, such as with `make setup`"

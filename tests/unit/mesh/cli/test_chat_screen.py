@@ -53,7 +53,7 @@ def test_names_stand_in_one_column(screen: TextScreen, out: io.StringIO) -> None
     view = screen.answering()
     view.text("Good\nmorning")
     view.ended()
-    assert out.getvalue().splitlines() == ["you ▸ Hello", "Mia ▸ Good", "      morning"]
+    assert out.getvalue().splitlines() == ["you  ▸ Hello", "Mia  ▸ Good", "       morning"]
 
 
 def test_sources_are_the_recalled_facts_that_the_answer_repeats(screen: TextScreen, out: io.StringIO) -> None:

@@ -26,5 +26,12 @@ def test_the_end_of_a_log_is_its_messages(tmp_path: Path) -> None:
     assert last_lines(log, 3) == ("line 3", "line 4", "Traceback (most recent call last):")
 
 
+def test_an_exception_is_its_last_line(tmp_path: Path) -> None:
+    log = tmp_path / "engine.log"
+    trace = "Traceback (most recent call last):\n  File ...\nValueError: no such model"
+    log.write_text(json.dumps({"message": "the process failed", "exception": trace}) + "\n")
+    assert last_lines(log, 3) == ("the process failed: ValueError: no such model",)
+
+
 def test_a_log_that_is_not_there_has_no_lines(tmp_path: Path) -> None:
     assert last_lines(tmp_path / "none.log", 3) == ()
