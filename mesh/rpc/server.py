@@ -115,17 +115,16 @@ class MeshServer:
             reflection.enable_server_reflection(names, server)
         server.add_generic_rpc_handlers((UnknownMethods(),))
         ports = [self._listen(server, address) for address in (self._settings.listen, *self._settings.also_listen)]
-        await self._health.start()
         await server.start()
         return 0 if self._settings.listen.startswith("unix:") else ports[0]
 
     async def set_ready(self, ready: bool) -> None:
         """Say through health whether calls should come here."""
-        await self._health.set_ready(ready)
+        self._health.set_ready(ready)
 
     async def drain(self) -> None:
         """Say through health that no new calls should come, for good; calls are still answered."""
-        await self._health.drain()
+        self._health.drain()
 
     async def stop(self, grace_s: float | None = None) -> None:
         """Stop: refuse new calls, give those in progress some time, cancel the rest. Safe to call twice.
@@ -136,6 +135,7 @@ class MeshServer:
         if self._server is None:
             return
         await self.drain()
+        self._health.close()
         await self._server.stop(self._settings.drain_s if grace_s is None else grace_s)
 
     def _listen(self, server: grpc.aio.Server, address: str) -> int:

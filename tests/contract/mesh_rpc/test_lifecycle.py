@@ -65,6 +65,24 @@ async def test_watch_reports_every_change() -> None:
         watch.cancel()
 
 
+async def test_watcher_does_not_hold_a_server_that_stops() -> None:
+    async with serving() as echo:
+        watch = health_pb2_grpc.HealthStub(echo.bare).Watch(health_pb2.HealthCheckRequest(service=SERVICE))
+        assert (await watch.read()).status == SERVING
+        await asyncio.wait_for(echo.server.stop(60), 10)
+        assert (await watch.read()).status == NOT_SERVING
+        assert await watch.read() is grpc.aio.EOF
+        assert await watch.code() is grpc.StatusCode.OK
+
+
+async def test_watching_an_unknown_name_says_so_and_stays_open() -> None:
+    async with serving() as echo:
+        watch = health_pb2_grpc.HealthStub(echo.bare).Watch(health_pb2.HealthCheckRequest(service="nobody"))
+        assert (await watch.read()).status == health_pb2.HealthCheckResponse.SERVICE_UNKNOWN
+        assert not watch.done()
+        watch.cancel()
+
+
 async def test_unknown_name_is_not_found_and_no_credential_is_asked_for() -> None:
     async with serving() as echo:
         with pytest.raises(grpc.aio.AioRpcError) as caught:
