@@ -6,6 +6,7 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
+from typing import Any
 
 from mesh.kernel.errors import MeshError
 from mesh.runtime.settings import load
@@ -39,14 +40,14 @@ def _run(command: str) -> int:
     return run(lambda stop: process(settings, stop))
 
 
-def _migrate(stage: str) -> int:
+def _migrate(stage: Any) -> int:
     from memory.schema import SCHEMA  # noqa: PLC0415
     from memory.settings import MigrateSettings  # noqa: PLC0415
     from mesh.db.migrate import migrate  # noqa: PLC0415
 
     settings = load(MigrateSettings, os.environ)  # noqa: TID251 - the entry point
     passwords = {SCHEMA.name: settings.password} if settings.password else {}
-    migrate(settings.admin_url, [SCHEMA], passwords=passwords, stage=stage)  # type: ignore[arg-type] - argparse checked it
+    migrate(settings.admin_url, [SCHEMA], passwords=passwords, stage=stage)
     return 0
 
 

@@ -1,8 +1,8 @@
 """Cuts a text into pieces that are small enough to be cited and embedded.
 
 A piece ends where a sentence ends, else where a word ends, else at the limit, and never inside a character that is
-written with several code points. The limit of 420 characters is the source design's (S2); it also keeps a piece well under
-the 256 tokens that the built-in embedder reads.
+written with several code points. The limit of 420 characters is the source design's (S2); it also keeps a piece well
+under the 256 tokens that the built-in embedder reads.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def split_text(text: str, limit: int = DEFAULT_CHUNK_CHARS) -> list[str]:
 
 
 def _cut(text: str, limit: int) -> int:
-    """Return where to cut: after the last sentence in the second half of the window, else the last word, else the limit."""
+    """Return where to cut: after the last sentence past half of the window, else the last word, else the limit."""
     window = text[: limit + 1]
     for pattern, least in ((_SENTENCE_END, limit // 2), (_BREAK, 1)):
         ends = [match.end() for match in pattern.finditer(window) if least <= match.start() <= limit]

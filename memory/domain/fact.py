@@ -1,9 +1,9 @@
 """Facts: keyed statements about a user, and what becomes of a new one beside those that are active.
 
 `decide` is the whole life of a fact in one pure function, so that its promises can be tested without a database: a fact
-may only retire facts with the same subject and key; what is retired is kept and names its successor; a less trusted source
-corrects nothing; something said earlier does not replace something said later; and however often the same is said, one
-active copy remains (G4, L10).
+may only retire facts with the same subject and key; what is retired is kept and names its successor; a less trusted
+source corrects nothing; something said earlier does not replace something said later; and however often the same is
+said, one active copy remains (G4, L10).
 """
 
 from __future__ import annotations
@@ -236,7 +236,7 @@ class Remembered:
 
 
 def dedup_hash(avatar_id: str | None, key: str, value: str) -> bytes:
-    """Return what makes a fact the same fact: 32 bytes. Source: L10, SHA-256 of `{avatar_id}:{fact_key}:{fact_value}`."""
+    """Return what makes a fact the same: 32 bytes. Source: L10, SHA-256 of `{avatar_id}:{fact_key}:{fact_value}`."""
     return hashlib.sha256(f"{avatar_id or ''}:{key}:{value}".encode()).digest()
 
 

@@ -1,26 +1,27 @@
 """How arms are fused into one ranked list, and by which figures.
 
 A row's own score is the sum of two standard scores, how far its BM25 and its cosine lie above the mean of the scope in
-standard deviations. So the arms need no common scale, an arm that finds nothing adds nothing, and facts and chunks compare.
-Then:
+standard deviations. So the arms need no common scale, an arm that finds nothing adds nothing, and facts and chunks
+compare. Then:
 
-- a turn is understood with the turns around it: own scores flow to neighbours of the same session, at distances one and two;
+- a turn is understood with the turns around it: own scores flow to neighbours of the same session, at distances one
+  and two;
 - a turn said by somebody whom the question names gets a little more;
 - a session that holds a strong turn lifts its other turns;
-- a fact whose key belongs to the topic of the question is lifted (`memory.domain.topics`), and a fact's own score counts again
-  in place of neighbours, which it does not have.
+- a fact whose key belongs to the topic of the question is lifted (`memory.domain.topics`), and a fact's own score
+  counts again in place of neighbours, which it does not have.
 
-BM25 counts presence, not frequency: in turns a word occurs once or not at all. Its statistics are those of the scope that is
-searched, so that a name that everybody in one dialog says is a weak word there and a rare one elsewhere.
+BM25 counts presence, not frequency: in turns a word occurs once or not at all. Its statistics are those of the scope
+that is searched, so that a name that everybody in one dialog says is a weak word there and a rare one elsewhere.
 
-The figures are round numbers from the flat middle of their ranges, found on five long two-person dialogues that are not part
-of this repository: evidence recall@10 moved by less than 0.01 when any one of them was changed by a third, and every dialogue
-alone preferred the same ones. What each step gave there, recall@10: cosine 0.46, BM25 0.63, both 0.70, neighbours at distance
-one 0.74, at two 0.76, session 0.78, speaker 0.79.
+The figures are round numbers from the flat middle of their ranges, found on five long two-person dialogues that are
+not part of this repository: evidence recall@10 moved by less than 0.01 when any one of them was changed by a third,
+and every dialogue alone preferred the same ones. What each step gave there, recall@10: cosine 0.46, BM25 0.63, both
+0.70, neighbours at distance one 0.74, at two 0.76, session 0.78, speaker 0.79.
 
-Source: BM25, Robertson and Zaragoza, 'The Probabilistic Relevance Framework: BM25 and Beyond', 2009; fusion by standard scores,
-Montague and Aslam, 'Relevance score normalization for metasearch', 2001; neighbours, as passage smoothing, Kurland and Lee,
-'Corpus structure, language models, and ad hoc information retrieval', 2004.
+Source: BM25, Robertson and Zaragoza, 'The Probabilistic Relevance Framework: BM25 and Beyond', 2009; fusion by
+standard scores, Montague and Aslam, 'Relevance score normalization for metasearch', 2001; neighbours, as passage
+smoothing, Kurland and Lee, 'Corpus structure, language models, and ad hoc information retrieval', 2004.
 """
 
 from __future__ import annotations

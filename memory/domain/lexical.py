@@ -1,20 +1,22 @@
 """Words into lexemes: the one place that decides what 'the same word' is.
 
-Stored text and queries pass through the same functions, and what comes out is stored as a ready `tsvector`. So no text search
-configuration of the server takes part, an upgrade of PostgreSQL changes nothing, and every database finds the same (G10).
+Stored text and queries pass through the same functions, and what comes out is stored as a ready `tsvector`. So no text
+search configuration of the server takes part, an upgrade of PostgreSQL changes nothing, and every database finds the
+same (G10).
 
-What becomes of a word depends on the word alone, never on a guess about the language of the text around it: a guess that
-differs between a long message and a short question would make an exact word unfindable. The script picks the rule:
+What becomes of a word depends on the word alone, never on a guess about the language of the text around it: a guess
+that differs between a long message and a short question would make an exact word unfindable. The script picks the
+rule:
 
 - Latin: diacritics folded, then the Snowball stemmer for English; a word with an umlaut or `ß` goes to the German one.
-- Cyrillic: a light stemmer for words with Ukrainian letters, Snowball's Russian for the others, and a last step that brings the
-  endings of both together.
+- Cyrillic: a light stemmer for words with Ukrainian letters, Snowball's Russian for the others, and a last step that
+  brings the endings of both together.
 - Arabic, Greek, Devanagari, Armenian, Tamil: the Snowball stemmer of their language.
-- Han, kana, Hangul, Thai, Lao, Khmer, Burmese, which do not (or not reliably) put spaces between words: pairs of characters; single
-  characters are stored as well, so that a word of one character can be asked for.
+- Han, kana, Hangul, Thai, Lao, Khmer, Burmese, which do not (or not reliably) put spaces between words: pairs of
+  characters; single characters are stored as well, so that a word of one character can be asked for.
 
-Source: Snowball, https://snowballstem.org; pairs of characters for CJK: Nie, Gao, Zhang, Zhou, 'On the use of words and n-grams
-for Chinese information retrieval', IRAL 2000.
+Source: Snowball, https://snowballstem.org; pairs of characters for CJK: Nie, Gao, Zhang, Zhou, 'On the use of words
+and n-grams for Chinese information retrieval', IRAL 2000.
 """
 
 from __future__ import annotations
@@ -36,7 +38,7 @@ MAX_LEXEMES = 8_000
 """Most different lexemes of one text; more than any message within its limits needs."""
 
 MAX_QUERY_TERMS = 24
-"""Most terms of a query that are scored; of more, the longest are taken, since long words are rarer (Zipf's law of abbreviation)."""
+"""Most terms of a query that are scored; of more, the longest are taken: long words are rarer (Zipf)."""
 
 _MARK_BLOCKS = (range(0x0300, 0x1FFF), range(0xA000, 0xAC00), range(0xFE20, 0xFE30))
 _MARKS = "".join(
@@ -207,7 +209,7 @@ def query_terms(text: str, limit: int = MAX_QUERY_TERMS) -> list[str]:
 
 
 def same_words(one: str, other: str) -> bool:
-    """Tell whether two texts say the same in the same words: equal lexemes, articles aside, negations and numbers kept."""
+    """Tell whether two texts say the same in the same words: equal lexemes, negations included, articles aside."""
     return _bag(one) == _bag(other)
 
 
@@ -232,7 +234,7 @@ def stem(word: str) -> str:
         return _cyrillic(word)
     plain = word.replace("'", "")
     language = _SNOWBALL_BY_SCRIPT.get(script)
-    return (_STEMMERS[language].stemWord(plain) if language else plain) or plain
+    return (_snowball(language, plain) if language else plain) or plain
 
 
 def _words(text: str) -> Iterator[str]:
@@ -285,16 +287,21 @@ def _script(word: str) -> str:
     return next((unicodedata.name(char, "").split(" ")[0] for char in word if char.isalpha()), "DIGIT")
 
 
+def _snowball(language: str, word: str) -> str:
+    stemmed: str = _STEMMERS[language].stemWord(word)
+    return stemmed
+
+
 def _latin(word: str) -> str:
     if not _GERMAN_LETTERS.isdisjoint(word):
-        return _STEMMERS["german"].stemWord(word.replace("'", ""))
+        return _snowball("german", word.replace("'", ""))
     if not word.isascii():
         word = "".join(char for char in unicodedata.normalize("NFKD", word) if not unicodedata.combining(char))
-    return _STEMMERS["english"].stemWord(word).replace("'", "") or word.replace("'", "")
+    return _snowball("english", word).replace("'", "") or word.replace("'", "")
 
 
 def _cyrillic(word: str) -> str:
-    root = _STEMMERS["russian"].stemWord(word.replace("ё", "е")) if _UKRAINIAN_LETTERS.isdisjoint(word) else ""
+    root = _snowball("russian", word.replace("ё", "е")) if _UKRAINIAN_LETTERS.isdisjoint(word) else ""
     if len(root) < _MIN_STEM:
         root = _ukrainian(word)
     root = root.translate(_UKRAINIAN_FOLD)

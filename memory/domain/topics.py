@@ -1,8 +1,8 @@
 """Topics: words of questions, and the keys of facts that bear on them though they share no word.
 
 'What should I keep in mind when we book a restaurant?' does not say *allergy*, and a vector of the sentence is far from
-*peanuts*. The table says that talk of eating makes allergies and diets relevant. It holds everyday topics only; keys that it
-does not know are found by their own words and by their vectors.
+*peanuts*. The table says that talk of eating makes allergies and diets relevant. It holds everyday topics only; keys
+that it does not know are found by their own words and by their vectors.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ class Topic:
 
 TOPICS = (
     Topic(
-        "restaurant eat eating dinner lunch breakfast cook cooking meal food recipe menu snack drink cafe dine dining bake baking "
-        "cuisine dish hungry groceries pizza dessert picnic barbecue table takeaway kitchen "
-        "ресторан кафе їсти їжа вечеря обід сніданок готувати рецепт страва меню вечеряти снідати стіл "
-        "essen restaurant abendessen mittagessen frühstück kochen rezept",
-        "allergy allergies diet avoids food_* favorite_food favorite_dish favorite_cuisine favorite_restaurant favorite_drink "
-        "favorite_dessert",
+        "restaurant eat eating dinner lunch breakfast cook cooking meal food recipe menu snack drink cafe dine "
+        "dining bake baking cuisine dish hungry groceries pizza dessert picnic barbecue table takeaway kitchen "
+        "ресторан кафе їсти їжа вечеря обід сніданок готувати рецепт страва меню вечеряти снідати стіл essen "
+        "restaurant abendessen mittagessen frühstück kochen rezept",
+        "allergy allergies diet avoids food_* favorite_food favorite_dish favorite_cuisine favorite_restaurant "
+        "favorite_drink favorite_dessert",
     ),
     Topic(
         "live living home house city town address move moved neighbourhood neighborhood apartment flat "
@@ -47,20 +47,21 @@ TOPICS = (
         "work_* employer job* profession occupation",
     ),
     Topic(
-        "study studies studying school university college degree course exam student навчання вчитися навчатися університет школа "
-        "studieren studium universität schule",
+        "study studies studying school university college degree course exam student навчання вчитися навчатися "
+        "університет школа studieren studium universität schule",
         "studies school education* degree",
     ),
     Topic(
-        "family wife husband partner spouse married kid kids child children son daughter sister brother mother father mum mom dad "
-        "parent parents sibling siblings relative girlfriend boyfriend сім'я родина дружина чоловік діти дитина син дочка сестра "
-        "брат мама тато батьки familie frau mann kinder schwester bruder eltern",
+        "family wife husband partner spouse married kid kids child children son daughter sister brother mother "
+        "father mum mom dad parent parents sibling siblings relative girlfriend boyfriend сім'я родина дружина "
+        "чоловік діти дитина син дочка сестра брат мама тато батьки familie frau mann kinder schwester bruder eltern",
         "spouse_name partner_name mother_name father_name children* siblings relationship_status",
     ),
     Topic("pet pets dog cat animal puppy kitten vet тварина собака пес кіт кішка haustier hund katze", "pets pet_*"),
     Topic(
-        "health healthy allergy allergic allergies doctor medicine medication sick ill illness hospital pharmacy pill treatment "
-        "safe здоров'я лікар ліки алергія хвороба аптека gesundheit arzt medizin allergie allergisch krank",
+        "health healthy allergy allergic allergies doctor medicine medication sick ill illness hospital pharmacy "
+        "pill treatment safe здоров'я лікар ліки алергія хвороба аптека gesundheit arzt medizin allergie allergisch "
+        "krank",
         "allergy allergies health_* blood_type medication*",
     ),
     Topic(
@@ -72,14 +73,15 @@ TOPICS = (
         "likes dislikes hobby favorite_* birthday",
     ),
     Topic(
-        "hobby hobbies fun weekend interests interested enjoy relax sport sports leisure хобі відпочинок дозвілля подобається "
-        "hobby freizeit wochenende",
+        "hobby hobbies fun weekend interests interested enjoy relax sport sports leisure хобі відпочинок дозвілля "
+        "подобається hobby freizeit wochenende",
         "hobby likes favorite_*",
     ),
     Topic("favourite favorite prefer preference preferences улюблений улюблена lieblings", "favorite_* likes"),
     Topic(
-        "plan plans planned trip travel vacation holiday schedule scheduled appointment tomorrow calendar upcoming event meeting "
-        "flight план плани подорож поїздка відпустка зустріч завтра розклад plan reise urlaub termin morgen",
+        "plan plans planned trip travel vacation holiday schedule scheduled appointment tomorrow calendar upcoming "
+        "event meeting flight план плани подорож поїздка відпустка зустріч завтра розклад plan reise urlaub termin "
+        "morgen",
         "plan plans appointment",
     ),
     Topic("language languages speak translate мова розмовляти sprache sprechen", "language native_language"),

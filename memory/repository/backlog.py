@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -36,7 +36,7 @@ async def pending(tx: Tx, kind: Kind, most: int) -> list[Pending]:
     return await tx.all(_PENDING[kind], {"most": most, "max_attempts": MAX_ATTEMPTS}, into=Pending)
 
 
-async def store(tx: Tx, kind: Kind, rows: Sequence[Pending], vectors: Sequence[Any], space_id: int) -> int:
+async def store(tx: Tx, kind: Kind, rows: Sequence[Pending], vectors: Iterable[Any], space_id: int) -> int:
     """Store one vector a row and return how many were still missing."""
     params = {
         "tenant_ids": [row.tenant_id for row in rows],

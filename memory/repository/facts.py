@@ -93,8 +93,7 @@ class FactRow:
 
 async def insert_fact(tx: Tx, user_id: str, row: FactRow) -> Fact:
     """Store a fact and return it."""
-    stored = await tx.one(_INSERT, {**_scope(tx, user_id), **_columns(user_id, row)}, into=Fact)
-    assert stored is not None
+    (stored,) = await tx.all(_INSERT, {**_scope(tx, user_id), **_columns(user_id, row)}, into=Fact)
     return stored
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, fields
-from typing import Any
+from typing import Any, TypeVar
 
 from memory.domain.chunk import Chunk
 from memory.domain.fact import Fact
@@ -17,6 +17,8 @@ from memory.repository.vectors import halfvec
 from mesh.db.queries import load
 from mesh.db.transaction import Tx
 
+T = TypeVar("T")
+
 _QUERIES = load(__name__, "search.sql")
 _RECALL = _QUERIES.get("recall")
 _MATCH_CHUNKS = _QUERIES.get("match_chunks")
@@ -26,6 +28,11 @@ TERM_COUNTS = (4, 8, 12, 24)
 
 _NO_LEXEME = "'none:'"
 """A query that no row matches, since no stored lexeme ends in a colon."""
+
+
+_FIELDS: dict[type[Any], tuple[str, ...]] = {
+    kind: tuple(field.name for field in fields(kind)) for kind in (Fact, Chunk, Parts)
+}
 
 
 class _Row:
@@ -44,9 +51,9 @@ class _Row:
     def _item(self) -> Fact | Chunk:
         return self._of(Fact) if self._columns["is_fact"] else self._of(Chunk)
 
-    def _of(self, kind: Any) -> Any:
+    def _of(self, kind: type[T]) -> T:
         columns = self._columns
-        return kind(**{field.name: columns[field.name] for field in fields(kind) if field.name in columns})
+        return kind(**{name: columns[name] for name in _FIELDS[kind] if name in columns})
 
 
 async def recall(tx: Tx, scope: ChunkScope, question: Question, ranking: Ranking) -> list[Hit]:

@@ -1,7 +1,7 @@
 """Statements with parts that are there or not, so that a filter that nobody set costs the planner nothing.
 
-`(%(dialog_key)s is null or dialog_key = %(dialog_key)s)` in a prepared statement hides the filter from the planner, which then
-scans more than it must. Instead a query of a file marks such parts:
+`(%(dialog_key)s is null or dialog_key = %(dialog_key)s)` in a prepared statement hides the filter from the planner,
+which then scans more than it must. Instead a query of a file marks such parts:
 
     /*[dialog]*/ and c.dialog_key = %(dialog_key)s /*[/dialog]*/     kept when the section `dialog` is wanted
     /*[!dialog]*/ ... /*[/!dialog]*/                                 kept when it is not

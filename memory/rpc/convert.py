@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import TypeVar
 
 from google.protobuf.message import Message as ProtoMessage
 from google.protobuf.timestamp_pb2 import Timestamp
@@ -18,8 +17,6 @@ from memory.usecase.recall import Degraded, RecallQuery
 from mesh.kernel.clock import Clock
 from mesh.kernel.errors import invalid_field
 from mnemesh.memory.v1 import chunk_pb2, chunk_service_pb2, fact_pb2, fact_service_pb2, recall_service_pb2
-
-E = TypeVar("E", ChunkSource, Direction, FactKind, FactStatus, FactTrust, Outcome)
 
 FUTURE_TOLERANCE = timedelta(days=1)
 """How far ahead of our clock an observation may be: clocks differ, and a local time sent as UTC is off by hours."""
@@ -184,7 +181,7 @@ def remembered(results: Iterable[Remembered]) -> list[fact_pb2.RememberedFact]:
     ]
 
 
-def statuses(numbers: Iterable[int]) -> tuple[FactStatus, ...]:
+def statuses(numbers: Iterable[fact_pb2.FactStatus.ValueType]) -> tuple[FactStatus, ...]:
     """Return fact statuses; the contract has refused unknown ones."""
     return tuple(_STATUSES[number] for number in numbers)
 
@@ -306,7 +303,7 @@ def _parts(parts: Parts) -> list[recall_service_pb2.ScorePart]:
     return [recall_service_pb2.ScorePart(arm=arm, value=value, contribution=added) for arm, value, added in arms]
 
 
-def _sources(numbers: Iterable[int]) -> tuple[ChunkSource, ...]:
+def _sources(numbers: Iterable[chunk_pb2.ChunkSource.ValueType]) -> tuple[ChunkSource, ...]:
     return tuple(_SOURCES[number] for number in numbers)
 
 

@@ -1,8 +1,8 @@
 """Learns from one committed turn: what was said becomes chunks at once, what was stated becomes facts (G1, G4, G5).
 
-Two transactions, each done at most once for a turn. The first notes the turn and stores its chunks, so that the words are
-found even while no extractor works. The second stores the facts and notes that too. A delivery that dies in between, or
-whose extractor fails, is repeated by its sender and does only what is missing.
+Two transactions, each done at most once for a turn. The first notes the turn and stores its chunks, so that the words
+are found even while no extractor works. The second stores the facts and notes that too. A delivery that dies in
+between, or whose extractor fails, is repeated by its sender and does only what is missing.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Recall: what memory holds about a question, facts and chunks in one ranked list.
 
-An arm that cannot take part is named, and the others answer: without vectors the words still find, and a question without a
-searchable word is answered by vectors alone.
+An arm that cannot take part is named, and the others answer: without vectors the words still find, and a question
+without a searchable word is answered by vectors alone.
 """
 
 from __future__ import annotations

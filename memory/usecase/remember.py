@@ -19,8 +19,9 @@ from mesh.kernel.ids import new_id
 DEFAULT_MERGE_DISTANCE = 0.08
 """Two values of one key are the same below this cosine distance.
 
-Measured with the built-in embedder on pairs of values: other words for the same ('films', 'movies') lie at 0.04 to 0.08,
-different things ('red wine', 'white wine') start at 0.10. A twin costs a line in a list, a wrong merge costs a fact.
+Measured with the built-in embedder on pairs of values: other words for the same ('films', 'movies') lie at 0.04 to
+0.08, different things ('red wine', 'white wine') start at 0.10. A twin costs a line in a list, a wrong merge costs a
+fact.
 """
 
 

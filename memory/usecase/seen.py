@@ -1,7 +1,7 @@
 """Notes when facts were put before a model (L10), without a reader ever waiting for it.
 
-The marks are collected in memory and written in batches by a task beside the server. A process that is killed loses the marks
-of the last second: they order a list for people and nothing depends on them.
+The marks are collected in memory and written in batches by a task beside the server. A process that is killed loses
+the marks of the last second: they order a list for people and nothing depends on them.
 """
 
 from __future__ import annotations

@@ -166,7 +166,7 @@ create table memory.learned_turns (
 );
 """
 
-# The ranking of the source design, exactly: cosine plus the boost of the source, 1 to 50 rows, 12 unless said otherwise.
+# The ranking of the source design, exactly: cosine plus the boost of the source, 1 to 50 rows, 12 by default.
 MATCH_CHUNKS = """
 create function memory.match_chunks(
     match_tenant_id text,

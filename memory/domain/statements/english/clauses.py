@@ -49,6 +49,7 @@ _BORDER = re.compile(
     rf"|,\s{{1,3}}(?:and\s{{1,3}})?(?={_FRAGMENT})",
     re.IGNORECASE,
 )
+_CONJUNCTION = re.compile(r"\s{0,3}(?:(?:and|but|or|plus|because|so|since|also|then),?\s{1,3}){1,2}", re.IGNORECASE)
 _INTRODUCES = re.compile(r"(?:i'm|im|i am|my name is|my name's|we're|this is)\b", re.IGNORECASE)
 _SOFT = re.compile(_FRAGMENT, re.IGNORECASE)
 _HARD = re.compile(rf"(?:{_NEW_SUBJECT}|{_NEW_VERB})", re.IGNORECASE)
@@ -66,6 +67,12 @@ def spans(sentence: str) -> Iterator[tuple[int, int]]:
         begin = match.end()
     if begin < len(sentence) and len(borders) < MAX_BORDERS:
         yield begin, len(sentence)
+
+
+def conjunction_length(clause: str) -> int:
+    """Return how many characters 'and', 'but' and the like take in front of a clause; an excerpt begins after them."""
+    match = _CONJUNCTION.match(clause)
+    return match.end() if match else 0
 
 
 def starts_with_verb(text: str) -> bool:

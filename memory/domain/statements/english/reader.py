@@ -56,7 +56,8 @@ def read_sentence(sentence: Sentence, today: date) -> Iterator[Reading]:
 def _clauses(sentence: Sentence) -> tuple[list[Clause], list[str]]:
     parsed: list[Clause] = []
     raw: list[str] = []
-    for start, end in clauses.spans(sentence.text):
+    for begin, end in clauses.spans(sentence.text):
+        start = begin + clauses.conjunction_length(sentence.text[begin:end])
         words = sentence.text[start:end]
         if end - start > clauses.MAX_CLAUSE_CHARS:
             parsed.append(Clause("", sentence.start + start, sentence.start + end))

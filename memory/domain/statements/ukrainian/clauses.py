@@ -33,6 +33,7 @@ _BORDER = re.compile(
     rf"|,\s{{1,3}}(?=(?:{_SUBJECT}|{_VERB})\b)|:\s{{1,3}}",
     re.IGNORECASE,
 )
+_CONJUNCTION = re.compile(r"\s{0,3}(?:(?:і|й|та|а|але|бо|тому),?\s{1,3}){1,2}", re.IGNORECASE)
 _OPENER = re.compile(
     r"(?:привіт|вітаю|доброго (?:дня|ранку|вечора)|добрий (?:день|ранок|вечір)|ну|так|ні|до речі|насправді|взагалі"
     r"|взагалі-то|вибач|вибачте|"
@@ -144,7 +145,9 @@ def spoken(sentence: Sentence) -> Iterator[Clause]:
 
 def _clauses(sentence: Sentence) -> Iterator[tuple[Clause, str]]:
     speaker = True
-    for start, end in _spans(sentence.text):
+    for begin, end in _spans(sentence.text):
+        conjunction = _CONJUNCTION.match(sentence.text, begin, end)
+        start = conjunction.end() if conjunction else begin
         if end - start > MAX_CLAUSE_CHARS:
             continue
         raw = " ".join(sentence.text[start:end].split())
