@@ -44,8 +44,8 @@ from mesh.rpc.channel import ChannelSettings, connect
 from mesh.rpc.server import MeshServer
 from mesh.rpc.settings import TlsSettings
 from mesh.runtime.serve import Process, Worker, serve
-from mesh.telemetry.metrics import configure_metrics
-from mesh.telemetry.traces import configure_tracing, process_tracing
+from mesh.telemetry.process import Telemetry
+from mesh.telemetry.traces import process_tracing
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +110,7 @@ class GatewayServer:
         self._serving: asyncio.Task[None] | None = None
 
     async def start(self) -> Ports:
-        """Listen and answer, and say that calls may come.
+        """Listen and answer, alive and not ready over gRPC.
 
         Raises:
             FailedPrecondition: SCHEMA_BEHIND, or an address that cannot be listened on.
@@ -122,7 +122,6 @@ class GatewayServer:
         grpc_port = await self._public.start()
         http_port = self._http.listen()
         self._serving = asyncio.create_task(self._http.serve(), name="http")
-        await self.set_ready(True)
         return Ports(http_port, grpc_port)
 
     @property
@@ -241,13 +240,7 @@ async def serve_until(stop: asyncio.Event, settings: GatewaySettings) -> None:
     Raises:
         MeshError: it cannot start; the message says what to set.
     """
-    tracing = configure_tracing(SELF, settings.telemetry)
-    end_metrics = configure_metrics(SELF, settings.telemetry)
-
-    async def end_telemetry() -> None:
-        await asyncio.to_thread(tracing.shutdown)
-        await asyncio.to_thread(end_metrics)
-
+    telemetry = Telemetry(SELF, settings.telemetry)
     server = GatewayServer(settings)
     try:
         await server.start()
@@ -258,7 +251,7 @@ async def serve_until(stop: asyncio.Event, settings: GatewaySettings) -> None:
     process = Process(
         servers=[server],
         workers=server.workers,
-        closers={"connections": server.close, "telemetry": end_telemetry},
+        closers={"connections": server.close, "telemetry": telemetry.close},
         drain=settings.drain,
         stall_threshold_s=settings.telemetry.stall_threshold_s,
     )

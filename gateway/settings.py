@@ -95,6 +95,10 @@ OTHERS_VARIABLES = (
     "MNEMESH_EMBEDDER*",
     "MNEMESH_OBJECT_STORE*",
     "MNEMESH_GATEWAY_DB_PASSWORD",
+    "MNEMESH_GATEWAY_TARGET",
     "MNEMESH_TEST_*",
+    "MNEMESH_URL",
+    "MNEMESH_API_KEY",
+    "MNEMESH_USER_ID",
 )
 """Names that the other servers read from the same environment; any other unknown one is a mistake."""

@@ -72,7 +72,8 @@ async def test_listing_sessions_reads_an_index_in_order(gateway: Gateway) -> Non
     gateway.sql(
         """
         insert into gateway.sessions (tenant_id, id, user_id, avatar_id, created_at)
-        select 't' || n % 50, gen_random_uuid(), md5((n % 500)::text)::uuid, gen_random_uuid(), now() - n * interval '1 s'
+        select 't' || n % 50, gen_random_uuid(), md5((n % 500)::text)::uuid, gen_random_uuid(),
+            now() - n * interval '1 s'
         from generate_series(1, 20000) n;
         analyze gateway.sessions
         """
