@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import select
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
@@ -46,8 +45,6 @@ _MICROSECONDS = Struct("!q")
 _EPOCH = datetime(2000, 1, 1, tzinfo=UTC)
 """Where PostgreSQL counts the microseconds of an instant from."""
 
-_log = logging.getLogger(__name__)
-
 
 class _UtcLoader(Loader):
     """Reads an instant in UTC. The driver's own uses the time zone that the session had before our setting of it."""
@@ -83,7 +80,6 @@ async def connect(settings: DatabaseSettings, application_name: str) -> Connecti
         if connection is not None:
             await connection.close()
         if isinstance(exc, psycopg.Error | TimeoutError | OSError):
-            _log.warning("cannot connect to the database: %s", exc)
             raise unavailable(exc) from exc
         raise
     return connection

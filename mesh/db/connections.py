@@ -12,6 +12,7 @@ All state changes happen between two awaits of one event loop, so there is no lo
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable
@@ -24,6 +25,8 @@ from mesh.db.errors import RETRY_AFTER, unavailable
 from mesh.db.settings import DatabaseSettings
 from mesh.kernel.errors import ErrorDetails, MeshError, ResourceExhausted
 from mesh.kernel.reasons import Reason
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +79,7 @@ class ConnectionPool:
         self._waiters: deque[asyncio.Future[None]] = deque()
         self._in_use = 0
         self._closed = False
+        self._away = False
         self._counters = _Counters()
 
     async def fill(self) -> None:
@@ -85,7 +89,7 @@ class ConnectionPool:
             while len(held) < self._settings.pool_min:
                 held.append(await self.acquire())
         except MeshError:
-            pass  # connect() has logged it; the pool serves as soon as the database does
+            pass  # it is in the log; the pool serves as soon as the database does
         finally:
             for connection in held:
                 await self.release(connection)
@@ -189,9 +193,13 @@ class ConnectionPool:
     async def _open(self) -> Connection:
         try:
             connection = await self._connect()
-        except MeshError:
+        except MeshError as error:
             self._counters.connect_failures += 1
+            # Once for each outage, not once for each caller in it.
+            _log.log(logging.DEBUG if self._away else logging.WARNING, "cannot connect: %s", error.__cause__ or error)
+            self._away = True
             raise
+        self._away = False
         self._born[id(connection)] = time.monotonic()
         return connection
 

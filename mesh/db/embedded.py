@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import random
 import shutil
 import socket
 import tempfile
@@ -40,12 +41,17 @@ DATABASE = "mnemesh"
 ADMIN = "postgres"
 HOST = "127.0.0.1"
 
+PORTS = range(15432, 32000)
+"""Below the ports that systems give to clients. Within those, a client that retries while the server is down is sooner
+or later given the very port it calls, is connected to itself, and keeps the server from coming back."""
+
 SCHEMES = ("embedded://", "memory://")
 
 _MAX_LOG_BYTES = 10 * 1024 * 1024
 _POLL_S = 0.02
 _RETRY_S = 0.3
 _PORT_TRIES = 5
+_PORT_CANDIDATES = 200
 _BUILTIN_LOCALES = 17
 """The first PostgreSQL whose own C.UTF-8 locale sorts the same on every machine."""
 
@@ -217,13 +223,13 @@ class EmbeddedPostgres:
         """Return the port of last time when it is free, else a free one, and remember it."""
         memory = self.data_dir / "port"
         wanted = memory.read_text(encoding="ascii").strip() if memory.exists() else ""
-        port = _free_port(int(wanted)) if wanted.isdigit() else None
-        if port is None:
-            port = _free_port(0)
-            memory.write_text(f"{port}\n", encoding="ascii")
-        if port is None:
-            raise Unavailable(Reason.DATABASE_UNAVAILABLE, f"No port is free on {HOST}.")
-        return port
+        if wanted.isdigit() and _is_free(int(wanted)):
+            return int(wanted)
+        for port in random.sample(PORTS, _PORT_CANDIDATES):
+            if _is_free(port):
+                memory.write_text(f"{port}\n", encoding="ascii")
+                return port
+        raise Unavailable(Reason.DATABASE_UNAVAILABLE, f"No port is free on {HOST}.")
 
     def _await_ready(self) -> postmaster.Postmaster:
         """Wait for a server that somebody else may have started a moment ago, or that recovers from a crash."""
@@ -314,14 +320,14 @@ def is_embedded(url: str) -> bool:
     return url.startswith(SCHEMES)
 
 
-def _free_port(port: int) -> int | None:
+def _is_free(port: int) -> bool:
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind((HOST, port))
         except OSError:
-            return None
-        return int(probe.getsockname()[1])
+            return False
+        return True
 
 
 def _refusal(message: str) -> FailedPrecondition:
