@@ -71,6 +71,7 @@ def _reply(request: ModelRequest, message: Message) -> str:
         "summary": lambda: _summarised(request, say),
         "question": lambda: _answered(request, message, say),
         "task": lambda: _answered(request, message, say),
+        "other": say.kept,
     }
     return replies.get(message.act, lambda: say.noted(message.statements))()
 

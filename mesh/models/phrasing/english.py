@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from mesh.models.phrasing.days import Calendar
-from mesh.models.phrasing.facts_english import clause
+from mesh.models.phrasing.facts_english import clauses
 from mesh.models.phrasing.second_person import second_person
 from mesh.models.phrasing.selection import Selection
 from mesh.models.phrasing.wording import joined, quoted, upper_first
@@ -24,6 +24,7 @@ NOTHING_ABOUT_USER = "I don't know anything about you yet. Tell me something, an
 THANKS = "You're welcome."
 FAREWELL = "Goodbye. I'll keep what you told me."
 NOTED = "Noted."
+KEPT = "Noted. No language model is connected, so I only keep what you say and answer from it."
 CANNOT = "I can't do that: no language model is connected, so I only answer from what you told me."
 
 
@@ -60,6 +61,9 @@ class English:
     def cannot(self) -> str:
         return CANNOT
 
+    def kept(self) -> str:
+        return KEPT
+
     def noted(self, statements: Sequence[str]) -> str:
         """Repeat what was told, in the second person as far as that can be done safely."""
         turned = [words for sentence in statements[:_MAX_NOTED] if (words := second_person(sentence))]
@@ -70,8 +74,7 @@ class English:
 
     def summary(self, facts: Sequence[RecalledItem]) -> str:
         """List facts, each clause once."""
-        clauses = list(dict.fromkeys(clause(fact) for fact in facts))
-        return f"This is what I know: {'; '.join(clauses)}."
+        return f"This is what I know: {'; '.join(clauses(facts))}."
 
     def answer(self, selection: Selection) -> str:
         """State facts with the day they were told, then quote evidence."""
@@ -80,15 +83,13 @@ class English:
         return " ".join(sentences)
 
     def _told(self, facts: Sequence[RecalledItem]) -> list[str]:
-        by_day: dict[str, list[str]] = {}
+        by_day: dict[str, list[RecalledItem]] = {}
         for fact in facts:
-            clauses = by_day.setdefault(self._on(fact.at), [])
-            if (words := clause(fact)) not in clauses:
-                clauses.append(words)
+            by_day.setdefault(self._on(fact.at), []).append(fact)
         sentences: list[str] = []
-        for day, clauses in by_day.items():
+        for day, told in by_day.items():
             also = "also " if sentences else ""
-            listed = joined([f"that {words}" for words in clauses], "and")
+            listed = joined([f"that {words}" for words in clauses(told)], "and")
             sentences.append(f"You {also}told me{day} {listed}.")
         return sentences
 

@@ -7,6 +7,7 @@ key's words. A plan or an appointment always keeps its own words, because they h
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from mesh.models.phrasing.second_person import second_person
 from mesh.models.phrasing.wording import one_line, shortened
@@ -74,9 +75,20 @@ def clause(fact: RecalledItem) -> str:
     return _third(fact)
 
 
-def own_excerpt(fact: RecalledItem) -> str:
-    """Return the words that state a fact when only they hold its time; an empty text otherwise."""
-    return one_line(fact.text) if fact.key in _TIMED else ""
+def clauses(facts: Sequence[RecalledItem]) -> list[str]:
+    """Return facts as clauses, each once; what the speaker's own words for another fact say already is left out."""
+    found: list[str] = []
+    told: dict[str, str] = {}
+    for fact in facts:
+        own = told.get(fact.text)
+        if own is not None and fact.value.casefold() in own.casefold():
+            continue
+        words = clause(fact)
+        if fact.text and words == _own_words(fact):
+            told[fact.text] = words
+        if words not in found:
+            found.append(words)
+    return found
 
 
 def _own_words(fact: RecalledItem) -> str:

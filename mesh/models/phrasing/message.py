@@ -68,7 +68,8 @@ _SUMMARY = re.compile(
 _QUESTION_START = re.compile(
     r"(?:who|whom|whose|what|what's|whats|where|where's|when|when's|why|how|how's|which|is|are|am|was|were|do|does"
     r"|did|can|could|will|would|should|shall|may|might|have|has|had|isn't|aren't|don't|doesn't|didn't)\b|"
-    r"(?:tell me|remind me|show me|list|give me|do you (?:know|remember)|recall|any idea|i wonder|i'd like to know"
+    r"(?:tell me|remind me|show me|list|give me|do you (?:know|remember)|recall|"
+    r"suggest|recommend|propose|advise me|any idea|i wonder|i'd like to know"
     r"|let me know)\b|"
     r"(?:хто|що|де|як|коли|чому|скільки|який|яка|яке|які|чи|куди|звідки|навіщо|нагадай|скажи|розкажи|підкажи"
     r"|порадь)\w{0,4}\b",

@@ -18,20 +18,23 @@ _ADDRESSES = re.compile(
 )
 _WORD = re.compile(
     r"\b(?P<be>i|we)(?P<verb> am| was| are| were| have been|'m| wasn't)\b|"
-    r"\b(?P<word>i'm|i've|i'll|i'd|we're|we've|we'll|we'd|im|ive|i|we|me|us|my|our|mine|ours|myself|ourselves)\b(?!')",
+    r"\b(?P<word>i'm|i've|i'll|i'd|we're|we've|we'll|we'd|im|ive|i|we|me|us|my|our|ours|myself|ourselves)\b(?!')",
     re.IGNORECASE,
 )
 _SECOND = {
-    "i": "you", "we": "you", "me": "you", "us": "you", "my": "your", "our": "your", "mine": "yours", "ours": "yours",
+    "i": "you", "we": "you", "me": "you", "us": "you", "my": "your", "our": "your", "ours": "yours",
     "myself": "yourself", "ourselves": "yourselves", "i'm": "you're", "im": "you're", "we're": "you're",
     "i've": "you've",
     "ive": "you've", "we've": "you've", "i'll": "you'll", "we'll": "you'll", "i'd": "you'd", "we'd": "you'd",
 }  # fmt: skip
 _BE = {
-    "am": "are", "was": "were", "are": "are", "were": "were", "have been": "have been", "'m": "'re", "wasn't": "weren't",
+    "am": "are", "was": "were", "are": "are", "were": "were", "have been": "have been", "'m": "'re",
+    "wasn't": "weren't",
 }  # fmt: skip
 _JOINED_WAS = re.compile(r"\b(you(?: \w+ly)? |you,? and )was\b")
-_US = re.compile(r"\b(?:the|in|from|to) US\b")
+_NOT_A_PRONOUN = re.compile(
+    r"\b(?:i\.e|mine|(?:War|Part|Act|Type|Volume|Level|Chapter|Phase|Elizabeth|Charles) I\b)", re.IGNORECASE
+)
 _STARTS = re.compile(r"(?:i|we|my|our|im|ive)\b", re.IGNORECASE)
 
 
@@ -42,10 +45,10 @@ def second_person(sentence: str) -> str:
         An empty text when the sentence is not one of the speaker's own, is longer than `MAX_CHARS`, or cannot be
         turned.
     """
-    line = one_line(sentence).rstrip(" .!,;:…")
+    line = one_line(sentence).replace("\u2019", "'").rstrip(" .!,;:…")
     if len(line) > MAX_CHARS or line.count(" ") >= MAX_WORDS or _STARTS.match(line) is None:
         return ""
-    if _ADDRESSES.search(line) or "?" in line or _US.search(line):
+    if _ADDRESSES.search(line) or _NOT_A_PRONOUN.search(line) or "?" in line:
         return ""
     turned = _WORD.sub(_turned, line)
     return _JOINED_WAS.sub(r"\1were", turned)
@@ -56,4 +59,4 @@ def _turned(match: re.Match[str]) -> str:
         verb = match["verb"].strip().lower()
         joint = "" if verb.startswith("'") else " "
         return f"you{joint}{_BE[verb]}"
-    return _SECOND[match["word"].lower()]
+    return match[0] if match[0] == "US" else _SECOND[match["word"].lower()]

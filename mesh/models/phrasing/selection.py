@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from mesh.models.phrasing.message import without_block
-from mesh.models.phrasing.topics import MAX_RANK, key_rank, wanted_keys
+from mesh.models.phrasing.topics import MAX_RANK, asks_about_relation, key_rank, relations, wanted_keys
 from mesh.models.protocols import ModelRequest, RecalledItem
 
 MAX_FACTS = 3
@@ -25,8 +25,6 @@ _MAX_ITEM_CHARS = 2_000
 _MAX_HISTORY = 50
 _HALF = 0.5
 _ENOUGH_WORDS = 2
-_SUBJECT_WEIGHT = 2.0
-_TOPIC_WEIGHT = 4.0
 _ORDER_WEIGHT = 0.5
 
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
@@ -51,8 +49,8 @@ _STOP_WORDS_TEXT = """
     """
 _STOP_WORDS = frozenset(_STOP_WORDS_TEXT.split())
 _ENDINGS = (
-    "ingly", "ing", "edly", "ies", "ied", "es", "ed", "ly", "s", "'s", "ами", "ями", "ого", "ому", "ій", "ою", "ею", "ах",
-    "ях", "ів", "ам", "у", "ю", "а", "я", "і", "и", "е", "о",
+    "ingly", "ing", "edly", "ies", "ied", "es", "ed", "ly", "s", "'s", "ами", "ями", "ого", "ому", "ій", "ою", "ею",
+    "ах", "ях", "ів", "ам", "у", "ю", "а", "я", "і", "и", "е", "о",
 )  # fmt: skip
 _MIN_STEM = 3
 _ASKED = re.compile(r"\?\s*[\"')”»]*$")
@@ -81,13 +79,13 @@ def select(request: ModelRequest, question: str, own_names: Iterable[str] = ()) 
     assistants = {"assistant", "model", *(name.casefold() for name in own_names)}
     items = [item for item in request.recalled[:_MAX_ITEMS] if item.speaker.casefold() not in assistants]
     facts = [item for item in items if item.kind == "fact" and item.value.strip()]
-    wanted = wanted_keys(question)
     weights = _weights(question, [*items, *_history(request)])
-    chosen = _facts(facts, wanted, weights)
+    asked = _Question(question, wanted_keys(question), relations(question), weights)
+    chosen = _facts(facts, asked)
     said = [item for item in items if item.kind != "fact"]
     evidence = _evidence([*said, *_history(request)], weights, question)
     if chosen:
-        evidence = [item for item in evidence if not _restates(item, chosen)] if not wanted else []
+        evidence = [item for item in evidence if not _restates(item, chosen)] if not asked.wanted else []
     return Selection(chosen, evidence[:MAX_EVIDENCE])
 
 
@@ -126,7 +124,7 @@ def _history(request: ModelRequest) -> list[RecalledItem]:
 
 
 def _words_of(item: RecalledItem) -> set[str]:
-    return set(stems(f"{item.key} {item.value} {item.subject} {item.text}"))
+    return set(stems(f"{item.key} {item.value} {item.subject} {item.speaker} {item.text}"))
 
 
 def _weights(question: str, items: Sequence[RecalledItem]) -> dict[str, float]:
@@ -142,26 +140,65 @@ def _overlap(words: set[str], weights: dict[str, float]) -> tuple[int, float]:
     return len(shared), sum(shared) / whole if whole else 0.0
 
 
-def _facts(facts: Sequence[RecalledItem], wanted: Sequence[str], weights: dict[str, float]) -> list[RecalledItem]:
-    """Return the facts of the topic and those that share words; another's fact only when the question names them."""
-    scored: list[tuple[float, RecalledItem]] = []
-    for order, fact in enumerate(facts):
-        rank = key_rank(fact, wanted)
-        named = _names_subject(fact, weights)
-        shared, share = _overlap(set(stems(f"{fact.key} {fact.value}")), weights)
-        on_topic = rank < MAX_RANK and (named or fact.subject in ("", "user"))
-        by_words = shared > 0 and (share >= _HALF or not wanted)
-        if not (on_topic or by_words or (named and not wanted)):
-            continue
-        score = share + (_TOPIC_WEIGHT - rank / MAX_RANK * _TOPIC_WEIGHT if on_topic else 0) + _SUBJECT_WEIGHT * named
-        scored.append((score - _ORDER_WEIGHT * order / len(facts), fact))
-    scored.sort(key=lambda pair: -pair[0])
-    return _distinct([fact for _, fact in scored])[:MAX_FACTS]
+def _facts(facts: Sequence[RecalledItem], question: _Question) -> list[RecalledItem]:
+    """Return the facts that answer: of the person asked about, of the topic, or else those that share enough words."""
+    about = _about_others(facts, question)
+    if not about and not asks_about_relation(question.text):
+        about = [fact for fact in facts if _is_own(fact) and question.rank(fact) < MAX_RANK]
+        about = about or [fact for fact in facts if question.names(fact) or question.shares_words(fact)]
+    order = {id(fact): place for place, fact in enumerate(facts)}
+    about.sort(key=lambda fact: (question.rank(fact), -question.share(fact), order[id(fact)]))
+    return _distinct(about)[:MAX_FACTS]
 
 
-def _names_subject(fact: RecalledItem, weights: dict[str, float]) -> bool:
-    relation = fact.subject.removeprefix("user").strip(".")
-    return bool(relation) and any(word in weights for word in stems(relation.replace(".", " ")))
+def _about_others(facts: Sequence[RecalledItem], question: _Question) -> list[RecalledItem]:
+    """Return the facts of a person whom the question speaks of; asked about a relative, their names count too."""
+    on_topic = [fact for fact in facts if question.names(fact) and question.rank(fact) < MAX_RANK]
+    if on_topic or not asks_about_relation(question.text):
+        return on_topic
+    return [fact for fact in facts if question.names(fact) or (question.rank(fact) < MAX_RANK and _is_name(fact))]
+
+
+def _is_own(fact: RecalledItem) -> bool:
+    return fact.subject in ("", "user")
+
+
+def _is_name(fact: RecalledItem) -> bool:
+    return _is_own(fact) and fact.key.endswith("_name")
+
+
+@dataclass(frozen=True, slots=True)
+class _Question:
+    """A question as facts are compared with it.
+
+    Args:
+        text: its words.
+        wanted: keys that bear on it, most important first.
+        people: relatives that it speaks of.
+        weights: its words' stems and how much each says.
+    """
+
+    text: str
+    wanted: Sequence[str]
+    people: set[str]
+    weights: dict[str, float]
+
+    def rank(self, fact: RecalledItem) -> int:
+        return key_rank(fact, self.wanted)
+
+    def share(self, fact: RecalledItem) -> float:
+        return _overlap(set(stems(f"{fact.key} {fact.value}")), self.weights)[1]
+
+    def shares_words(self, fact: RecalledItem) -> bool:
+        shared, share = _overlap(set(stems(f"{fact.key} {fact.value}")), self.weights)
+        return shared > 0 and (share >= _HALF or not self.wanted)
+
+    def names(self, fact: RecalledItem) -> bool:
+        """Tell whether the question speaks of the person that a fact is about, by relation or by name."""
+        relation, _, name = fact.subject.removeprefix("user").strip(".").partition(".")
+        if name or not fact.subject.startswith("user"):
+            return any(word in self.weights for word in stems(f"{relation if not name else ''} {name}"))
+        return relation in self.people
 
 
 def _evidence(items: Sequence[RecalledItem], weights: dict[str, float], question: str) -> list[RecalledItem]:

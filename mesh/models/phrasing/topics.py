@@ -81,7 +81,7 @@ _TOPICS = (
     _topic(
         r"(?:do|would|might|will) (?:i|we) (?:\w+ )?(?:like|love|enjoy)|i like\b|i love\b|i enjoy\b|my taste|що я "
         r"люблю|мені подоба|люблю",
-        "likes favorite_* hobby",
+        "likes hobby",
     ),
     _topic(r"hate|dislike|can't stand|don't like|не люблю|ненавид|не подоба", "dislikes avoids allergy"),
     _topic(r"favou?rite|улюблен", "favorite_*"),
@@ -89,7 +89,7 @@ _TOPICS = (
         r"plans?\b|planning|trip|travel|journey|flight|fly|appointment|meeting|schedule|calendar|upcoming|coming up"
         r"|tomorrow|next (?:week|"
         r"month|year)|this week|dentist|doctor|exam|interview|when (?:is|am|do|are|does)|план|поїзд|подорож|зустріч"
-        r"|завтра|коли",
+        r"|завтра|^коли",
         "appointment plan birthday",
     ),
     _topic(r"goals?\b|dream|resolution|achieve|мет[аи]\b|ціл[іь]|мрі", "goal"),
@@ -102,9 +102,56 @@ _TOPICS = (
 
 MAX_RANK = 1_000
 
+_RELATIONS = (
+    (r"wife|дружин\w*", "wife"),
+    (r"husband|чоловік\w*", "husband"),
+    (r"partner|партнер\w*", "partner"),
+    (r"girlfriend|дівчин\w*", "girlfriend"),
+    (r"boyfriend|хлопец\w*|хлопц\w*", "boyfriend"),
+    (r"son|син\w{0,2}", "son"),
+    (r"daughter|доньк\w|дочк\w", "daughter"),
+    (r"brother|брат\w{0,2}", "brother"),
+    (r"sister|сестр\w", "sister"),
+    (r"mother|mom|mum|mama|мам\w|мат[иі]р?\w?", "mother"),
+    (r"father|dad|papa|тат\w{1,3}|батьк\w{1,2}", "father"),
+    (r"grandmother|grandma|granny|бабус\w", "grandmother"),
+    (r"grandfather|grandpa|дідус\w", "grandfather"),
+    (r"friend|друг\w?|друз\w{1,2}|подруг\w", "friend"),
+    (r"boss|manager", "boss"),
+    (r"colleague|coworker|колег\w", "colleague"),
+    (r"roommate|flatmate", "roommate"),
+    (r"neighbou?r|сусід\w{0,2}", "neighbour"),
+)
+_RELATION = "|".join(words for words, _ in _RELATIONS)
+_ABOUT_RELATION = re.compile(
+    rf"\b(?:does|do|is|are|did|has|have|was|can|will|'s) (?:my|our) (?:[\w-]+ ){{0,2}}(?:{_RELATION})\b|"
+    rf"\b(?:my|our) (?:[\w-]+ ){{0,2}}(?:{_RELATION})'s?\b|"
+    rf"\b(?:моя|мій|моєї|мого|наша|наш) (?:[\w-]+ )?(?:{_RELATION})\b",
+    re.IGNORECASE,
+)
+_FAVOURITE = re.compile(r"\bfavou?rite (?P<noun>[a-z]+(?: show)?)|\bулюблен\w{1,3} (?P<uk>[\w'-]+)", re.IGNORECASE)
+_FAVOURITE_NOUNS = {
+    "colour": "color", "film": "movie", "страву": "dish", "страва": "dish", "колір": "color", "книга": "book",
+    "книгу": "book", "фільм": "movie", "їжа": "food", "їжу": "food", "музика": "music", "місто": "city", "гурт": "band",
+    "пісня": "song", "напій": "drink",
+}  # fmt: skip
+
+
+def relations(question: str) -> set[str]:
+    """Return the relatives and friends that a question speaks of, as the subjects of facts name them: `sister`."""
+    return {name for words, name in _RELATIONS if re.search(rf"\b(?:{words})(?:'s|s)?\b", question, re.IGNORECASE)}
+
+
+def asks_about_relation(question: str) -> bool:
+    """Tell whether a question is about a relative and not about the user: 'where does my sister live'."""
+    return _ABOUT_RELATION.search(question) is not None
+
 
 def wanted_keys(question: str) -> list[str]:
     """Return the keys of facts that bear on a question, most important first, each once."""
+    if favourite := _FAVOURITE.search(question):
+        noun = (favourite["noun"] or favourite["uk"]).lower()
+        return [f"favorite_{_FAVOURITE_NOUNS.get(noun, noun).replace(' ', '_')}"]
     opened = [topic for topic in _TOPICS if topic.words.search(question)]
     keys: list[str] = []
     for topic in opened:

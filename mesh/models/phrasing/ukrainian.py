@@ -79,6 +79,9 @@ class Ukrainian:
     def cannot(self) -> str:
         return "Цього я не можу: мовну модель не під'єднано, тому відповідаю лише з того, що ви розповіли."
 
+    def kept(self) -> str:
+        return "Занотовано. Мовну модель не під'єднано, тому я лише зберігаю сказане й відповідаю з нього."
+
     def noted(self, statements: Sequence[str]) -> str:
         return (
             f"Занотовано: {_quoted(shortened(' '.join(statements), _MAX_NOTED_CHARS))}" if statements else "Занотовано."
