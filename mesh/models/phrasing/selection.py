@@ -11,6 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from mesh.models.phrasing.message import without_block
 from mesh.models.phrasing.topics import MAX_RANK, asks_about_relation, key_rank, relations, wanted_keys
@@ -20,8 +21,8 @@ MAX_FACTS = 3
 MAX_EVIDENCE = 2
 MAX_SUMMARY_FACTS = 8
 
-_MAX_ITEMS = 200
-_MAX_ITEM_CHARS = 2_000
+_MAX_ITEMS = 100
+_MAX_ITEM_CHARS = 1_000
 _MAX_HISTORY = 50
 _HALF = 0.5
 _ENOUGH_WORDS = 2
@@ -79,14 +80,15 @@ def select(request: ModelRequest, question: str, own_names: Iterable[str] = ()) 
     assistants = {"assistant", "model", *(name.casefold() for name in own_names)}
     items = [item for item in request.recalled[:_MAX_ITEMS] if item.speaker.casefold() not in assistants]
     facts = [item for item in items if item.kind == "fact" and item.value.strip()]
-    weights = _weights(question, [*items, *_history(request)])
+    said = [*(item for item in items if item.kind != "fact"), *_history(request)]
+    words = [_words_of(item) for item in said]
+    weights = _weights(question, [*words, *(_words_of(item) for item in facts)])
     asked = _Question(question, wanted_keys(question), relations(question), weights)
     chosen = _facts(facts, asked)
-    said = [item for item in items if item.kind != "fact"]
-    evidence = _evidence([*said, *_history(request)], weights, question)
-    if chosen:
-        evidence = [item for item in evidence if not _restates(item, chosen)] if not asked.wanted else []
-    return Selection(chosen, evidence[:MAX_EVIDENCE])
+    if chosen and asked.wanted:
+        return Selection(chosen)
+    evidence = _evidence(said, words, asked)
+    return Selection(chosen, [item for item in evidence if not _restates(item, chosen)][:MAX_EVIDENCE])
 
 
 def summary(request: ModelRequest) -> Selection:
@@ -110,6 +112,7 @@ def stems(text: str) -> list[str]:
     return list(found)
 
 
+@lru_cache(maxsize=8_192)
 def _stem(word: str) -> str:
     for ending in _ENDINGS:
         if word.endswith(ending) and len(word) - len(ending) >= _MIN_STEM:
@@ -127,10 +130,10 @@ def _words_of(item: RecalledItem) -> set[str]:
     return set(stems(f"{item.key} {item.value} {item.subject} {item.speaker} {item.text}"))
 
 
-def _weights(question: str, items: Sequence[RecalledItem]) -> dict[str, float]:
+def _weights(question: str, things: Sequence[set[str]]) -> dict[str, float]:
     """Return the weight of each question word: the rarer, the more. Source: idf, Sparck Jones 1972."""
-    counts = Counter(word for item in items for word in _words_of(item))
-    return {word: math.log(1 + (len(items) + 1) / (counts[word] + 1)) for word in stems(question)}
+    counts = Counter(word for words in things for word in words)
+    return {word: math.log(1 + (len(things) + 1) / (counts[word] + 1)) for word in stems(question)}
 
 
 def _overlap(words: set[str], weights: dict[str, float]) -> tuple[int, float]:
@@ -201,13 +204,14 @@ class _Question:
         return relation in self.people
 
 
-def _evidence(items: Sequence[RecalledItem], weights: dict[str, float], question: str) -> list[RecalledItem]:
-    needed = min(_ENOUGH_WORDS, len(weights))
+def _evidence(items: Sequence[RecalledItem], words: Sequence[set[str]], question: _Question) -> list[RecalledItem]:
+    """Return what was said that shares enough words with the question; what was asked itself says nothing."""
+    needed = min(_ENOUGH_WORDS, len(question.weights))
     scored: list[tuple[float, RecalledItem]] = []
-    for order, item in enumerate(items):
-        if not item.text.strip() or _ASKED.search(item.text) or item.text.strip() == question.strip():
+    for order, (item, own) in enumerate(zip(items, words, strict=True)):
+        if not item.text.strip() or _ASKED.search(item.text) or item.text.strip() == question.text.strip():
             continue
-        shared, share = _overlap(_words_of(item), weights)
+        shared, share = _overlap(own, question.weights)
         if shared and (shared >= needed or share >= _HALF):
             scored.append((share - _ORDER_WEIGHT * order / len(items), item))
     scored.sort(key=lambda pair: -pair[0])

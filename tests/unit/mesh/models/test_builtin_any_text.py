@@ -34,7 +34,7 @@ QUESTION = st.one_of(
 )
 
 
-@settings(max_examples=300)
+@settings(max_examples=100)
 @given(st.lists(st.builds(ModelMessage, st.sampled_from(["user", "assistant"]), TEXT), max_size=3), QUESTION,
        st.lists(ITEM, max_size=8), TEXT, INSTANT)  # fmt: skip
 def test_any_request_is_answered(
