@@ -8,7 +8,7 @@ export PYTHONPATH := $(CURDIR):$(CURDIR)/gen
 export BUF_CACHE_DIR := $(CURDIR)/.cache/buf
 
 .DEFAULT_GOAL := help
-.PHONY: help up setup setup-dev test test-unit test-contract test-mesh test-reliability check lint format types imports proto proto-check lock bench clean
+.PHONY: help up setup setup-dev test test-unit test-contract test-mesh test-reliability check lint format types imports proto proto-check docs docs-check lock clean
 
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 20
@@ -47,7 +47,7 @@ test-mesh: setup-dev ## all servers, HTTP through the gateway
 test-reliability: setup-dev ## faults: processes killed at random
 	@$(BIN)/pytest -q tests/reliability
 
-check: lint types imports proto-check ## everything that is checked without running the servers
+check: lint types imports proto-check docs-check ## everything that is checked without running the servers
 
 lint: setup-dev ## style, spelling, sizes of files
 	@$(BIN)/ruff check .
@@ -76,6 +76,12 @@ proto-check: setup-dev ## contracts: lint, format, breaking changes, stale stubs
 	@$(BIN)/buf format -d --exit-code --path proto/mnemesh
 	@$(BIN)/python tools/check_breaking.py
 	@$(BIN)/python tools/generate_protos.py --check
+
+docs: setup-dev ## write the reference pages of docs/ from the code
+	@$(BIN)/python tools/document_reference.py
+
+docs-check: setup-dev ## the reference pages are what the code says
+	@$(BIN)/python tools/document_reference.py --check
 
 lock: ## resolve the dependencies anew (needs uv)
 	uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --quiet --all-extras --group build pyproject.toml -o requirements.lock
