@@ -15,6 +15,9 @@ from engine.domain.usage import Tokens
 from mesh.db.queries import load
 from mesh.db.transaction import Tx
 
+MAX_LIST_BYTES = 4 * 1024 * 1024
+"""A page ends with the turn whose texts pass this, so that it stays far below the largest message of gRPC."""
+
 _QUERIES = load(__name__, "turns.sql")
 _KNOWN = _QUERIES.get("known_turn")
 _INSERT = _QUERIES.get("insert_turn")
@@ -133,6 +136,24 @@ class _TurnRow:
     end_time: datetime | None
 
 
+@dataclass(frozen=True, slots=True)
+class _ListedRow(_TurnRow):
+    found: int
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """Turns of a thread.
+
+    Args:
+        turns: newest first.
+        more: True when the thread has older ones.
+    """
+
+    turns: Sequence[Turn]
+    more: bool
+
+
 async def known(tx: Tx, key: ThreadKey, request_id: str) -> KnownTurn | None:
     """Return the turn of a thread that a request id belongs to."""
     row = await tx.one(_KNOWN, {**_where(key), "request_id": request_id}, into=_KnownRow)
@@ -211,10 +232,11 @@ async def history(tx: Tx, key: ThreadKey, cut_chars: int) -> Sequence[HistoryTur
     return await tx.all(_HISTORY, {**_where(key), "cut_chars": cut_chars}, into=HistoryTurn)
 
 
-async def list_before(tx: Tx, key: ThreadKey, before_seq: int, most: int) -> Sequence[Turn]:
-    """Return turns with a user sequence under `before_seq`, newest first, with their texts."""
-    rows = await tx.all(_LIST, {**_where(key), "before_seq": before_seq, "most": most}, into=_TurnRow)
-    return [_turn(row) for row in rows]
+async def list_before(tx: Tx, key: ThreadKey, before_seq: int, most: int) -> Listed:
+    """Return at most `most` turns with a user sequence under `before_seq`, fewer when their texts are very long."""
+    params = {**_where(key), "before_seq": before_seq, "most": most + 1, "most_bytes": MAX_LIST_BYTES}
+    rows = await tx.all(_LIST, params, into=_ListedRow)
+    return Listed([_turn(row) for row in rows[:most]], more=bool(rows) and rows[0].found > min(len(rows), most))
 
 
 async def get(tx: Tx, key: ThreadKey, turn_id: str) -> Turn | None:

@@ -72,14 +72,27 @@ where t.tenant_id = %(tenant_id)s and t.thread_id = %(thread_id)s and t.user_id 
 order by t.history_offset
 
 -- name: list_turns
--- Reads turns of a thread with their texts, newest first, from before a position on.
+-- Reads turns of a thread with their texts, newest first, from before a position on, up to a number and a size.
 select id, session_id, request_id, state, attempt, epoch, user_seq, assistant_seq, user_text, assistant_text,
        model_provider, model_name, input_tokens, output_tokens, usage_measured, finish_reason, failure_reason,
-       provenance, create_time, end_time
-from engine.readable_turns
-where tenant_id = %(tenant_id)s and thread_id = %(thread_id)s and user_id = %(user_id)s and user_seq < %(before_seq)s
+       provenance, create_time, end_time, found
+from (
+    select page.*,
+           count(*) over () as found,
+           coalesce(sum(octet_length(user_text) + octet_length(assistant_text)) over (
+               order by user_seq desc rows between unbounded preceding and 1 preceding
+           ), 0) as bytes_before
+    from (
+        select *
+        from engine.readable_turns
+        where tenant_id = %(tenant_id)s and thread_id = %(thread_id)s and user_id = %(user_id)s
+          and user_seq < %(before_seq)s
+        order by user_seq desc
+        limit %(most)s
+    ) page
+) measured
+where bytes_before < %(most_bytes)s
 order by user_seq desc
-limit %(most)s
 
 -- name: get_turn
 -- Reads one turn of a thread with its texts.

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from dataclasses import dataclass
 
 from engine.domain.errors import thread_not_found
 from engine.domain.event import NewEvent, Role
 from engine.domain.thread import ThreadKey, ThreadState
-from engine.domain.turn import Attach, Attempt, Here, KnownTurn, Message, Model, Replay, Start, decide
+from engine.domain.turn import Attach, Attempt, Here, KnownTurn, Message, Model, Replay, decide
 from engine.domain.usage import expected_tokens
 from engine.repository import events, threads, turns
 from engine.repository.threads import Lease
@@ -22,6 +22,13 @@ from mesh.db.transaction import Tx
 from mesh.kernel.ids import new_id
 
 
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """The message belongs to a turn that runs here; this is its stream."""
+
+    stream: TurnStream
+
+
 class AcceptMessage:
     """Accepts messages for the turns of this process."""
 
@@ -31,7 +38,7 @@ class AcceptMessage:
         self._model = model
         self._limits = limits
 
-    async def __call__(self, key: ThreadKey, message: Message) -> Accepted | Attach | Replay:
+    async def __call__(self, key: ThreadKey, message: Message) -> Accepted | Joined | Replay:
         """Store a message and take the thread's lease, or say which stored or running turn answers it.
 
         Raises:
@@ -42,20 +49,22 @@ class AcceptMessage:
         """
         entered: list[Attempt] = []
         try:
-            return await self._db.run(key.tenant_id, lambda tx: self._accept(tx, key, message, entered.append))
+            return await self._db.run(key.tenant_id, lambda tx: self._accept(tx, key, message, entered))
         except BaseException:
-            for attempt in entered:
-                self._running.withdraw(attempt)
+            self._withdraw(entered)
             raise
 
     async def _accept(
-        self, tx: Tx, key: ThreadKey, message: Message, entered: Callable[[Attempt], None]
-    ) -> Accepted | Attach | Replay:
+        self, tx: Tx, key: ThreadKey, message: Message, entered: list[Attempt]
+    ) -> Accepted | Joined | Replay:
+        self._withdraw(entered)  # what an earlier run of this transaction entered was rolled back with it
         thread = await self._locked(tx, key, message)
         known = await turns.known(tx, key, message.request_id) if message.request_id else None
         runs_turn = self._running.runs(thread.running_turn_id, thread.running_attempt)
         decision = decide(thread, known, message.digest, Here(self._running.holder, runs_turn))
-        if not isinstance(decision, Start):
+        if isinstance(decision, Attach):
+            return Joined(self._running.stream(decision.turn_id))
+        if isinstance(decision, Replay):
             return decision
         self._running.check_room()
         if decision.abandoned:
@@ -65,8 +74,12 @@ class AcceptMessage:
         else:
             accepted = await self._begin_again(tx, key, message, thread, known)
         self._running.enter(accepted.attempt, TurnStream(accepted.epoch))
-        entered(accepted.attempt)
+        entered.append(accepted.attempt)
         return accepted
+
+    def _withdraw(self, entered: list[Attempt]) -> None:
+        while entered:
+            self._running.withdraw(entered.pop())
 
     async def _locked(self, tx: Tx, key: ThreadKey, message: Message) -> ThreadState:
         thread = await threads.lock(tx, key)

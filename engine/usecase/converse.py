@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator
+from functools import partial
 
-from engine.domain.errors import turn_in_progress
 from engine.domain.stream import StreamEvent
 from engine.domain.thread import ThreadKey
-from engine.domain.turn import Attach, Message, Replay, is_time_zone
-from engine.usecase.accept import AcceptMessage
+from engine.domain.turn import Message, Replay, is_time_zone
+from engine.usecase.accept import AcceptMessage, Joined
 from engine.usecase.replay import ReplayTurn
 from engine.usecase.run_turn import RunTurn
 from engine.usecase.running import RunningTurns
@@ -37,13 +37,9 @@ class Converse:
         if not is_time_zone(message.time_zone):
             raise invalid_field("time_zone", "must be an IANA time zone such as Europe/Kyiv", "TIME_ZONE")
         key = ThreadKey(call.tenant_id, call.user_id, message.session_id)
-        decision = await self._accept(key, message)
-        if isinstance(decision, Replay):
-            return await self._replay(key, decision.turn_id, message.avatar)
-        stream = self._running.stream(decision.turn_id)
-        if stream is None:
-            # It ended between the decision and now, so its result is stored: the same request again finds it.
-            raise turn_in_progress(decision.turn_id)
-        if not isinstance(decision, Attach):
-            self._running.start(decision.attempt, self._run(decision, stream))
-        return stream.follow()
+        result = await self._accept(key, message)
+        if isinstance(result, Replay):
+            return await self._replay(key, result.turn_id, message.avatar)
+        if isinstance(result, Joined):
+            return result.stream.follow()
+        return self._running.start(result.attempt, partial(self._run, result)).follow()

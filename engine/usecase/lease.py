@@ -47,8 +47,7 @@ class LeaseKeeper:
                 try:
                     return await work()
                 finally:
-                    beat.cancel()
-                    await asyncio.wait({beat})
+                    await _ended(beat)
         except TimeoutError as exc:
             if not bound.expired():
                 raise
@@ -70,3 +69,11 @@ class LeaseKeeper:
     async def _extend(self, turn: Accepted) -> bool:
         async with self._db.transaction(turn.key.tenant_id) as tx:
             return await threads.extend_lease(tx, turn.key, turn.attempt, self._limits.lease_s)
+
+
+async def _ended(beat: asyncio.Task[None]) -> None:
+    beat.cancel()
+    await asyncio.wait({beat})
+    if not beat.cancelled() and (defect := beat.exception()) is not None:
+        # The turn was not in danger: without a heartbeat its lease may end, and then its commit is refused.
+        _log.error("%s ended with a defect", beat.get_name(), exc_info=defect)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from typing import Any
 
@@ -61,10 +61,13 @@ class RunningTurns:
         entry = self._entries.get(turn_id or "")
         return entry is not None and entry.attempt == attempt
 
-    def stream(self, turn_id: str) -> TurnStream | None:
-        """Return the stream of a turn that runs here."""
-        entry = self._entries.get(turn_id)
-        return entry.stream if entry else None
+    def stream(self, turn_id: str) -> TurnStream:
+        """Return the stream of a turn that runs here.
+
+        Raises:
+            KeyError: it does not.
+        """
+        return self._entries[turn_id].stream
 
     def enter(self, attempt: Attempt, stream: TurnStream) -> None:
         """Note a turn whose lease is about to be committed."""
@@ -77,23 +80,29 @@ class RunningTurns:
             del self._entries[attempt.turn_id]
             entry.stream.emit(Failed(attempt.turn_id, interrupted()))
 
-    def start(self, attempt: Attempt, work: Coroutine[Any, Any, None]) -> None:
-        """Run an entered turn to its end, whoever listens. `work` handles its own errors and ends the stream."""
+    def start(self, attempt: Attempt, run: Callable[[TurnStream], Coroutine[Any, Any, None]]) -> TurnStream:
+        """Run an entered turn to its end, whoever listens, and return its stream.
+
+        Args:
+            attempt: as it was entered.
+            run: handles its own errors and ends the stream.
+        """
         entry = self._entries[attempt.turn_id]
-        entry.task = asyncio.create_task(work, name=f"turn {attempt.turn_id}")
+        entry.task = asyncio.create_task(run(entry.stream), name=f"turn {attempt.turn_id}")
         entry.task.add_done_callback(lambda task: self._ended(attempt, entry, task))
+        return entry.stream
 
     async def drain(self, bound_s: float) -> None:
         """Wait for the running turns; cancel those that take longer than `bound_s` seconds, which then fail visibly."""
-        tasks = self._tasks()
-        if tasks:
-            await asyncio.wait(tasks, timeout=bound_s)
-        left = self._tasks()
-        for task in left:
+        loop = asyncio.get_running_loop()
+        ends = loop.time() + bound_s
+        while (tasks := self._tasks()) and loop.time() < ends:
+            await asyncio.wait(tasks, timeout=ends - loop.time())
+        for task in tasks:
             task.cancel()
-        if left:
-            _log.warning("turns cancelled at the end of the drain", extra={"turns": len(left)})
-            await asyncio.wait(left, timeout=CANCEL_BOUND_S)
+        if tasks:
+            _log.warning("turns cancelled at the end of the drain", extra={"turns": len(tasks)})
+            await asyncio.wait(tasks, timeout=CANCEL_BOUND_S)
 
     def _tasks(self) -> set[asyncio.Task[None]]:
         return {entry.task for entry in self._entries.values() if entry.task is not None}

@@ -36,15 +36,13 @@ class ListTurns:
         key = ThreadKey(call.tenant_id, call.user_id, session_id)
         bound_to = (_LIST, call.tenant_id, call.user_id, session_id)
         before = _position(token, bound_to) if token else _END
-        most = page_size(size)
         async with self._db.transaction(call.tenant_id) as tx:
-            found = await turns.list_before(tx, key, before, most + 1)
-        if not found and not token:
+            listed = await turns.list_before(tx, key, before, page_size(size))
+        if not listed.turns and not token:
             # A thread is made together with its first turn.
             raise thread_not_found(session_id)
-        page = found[:most]
-        more = len(found) > most
-        return Page(page, encode_token([page[-1].user_seq], *bound_to) if more else "")
+        following = encode_token([listed.turns[-1].user_seq], *bound_to) if listed.more else ""
+        return Page(listed.turns, following)
 
 
 def _position(token: str, bound_to: tuple[str, ...]) -> int:

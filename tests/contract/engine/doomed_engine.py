@@ -13,7 +13,7 @@ from mesh.rpc.channel import connect
 from mesh.rpc.context import acting_as
 from mnemesh.conversation.v1 import conversation_service_pb2 as pb
 from mnemesh.conversation.v1.conversation_service_pb2_grpc import ConversationServiceStub
-from tests.contract.engine.mesh_of_one import AVATAR, KEYS, TENANT, USER
+from tests.contract.engine.mesh_of_one import AVATAR, KEYS, TENANT, USER, first
 from tests.contract.engine.scripted_model import Pause, ScriptedModel
 
 
@@ -27,7 +27,7 @@ async def main(database_url: str, memory_target: str, session_id: str, request_i
     stub = ConversationServiceStub(connect(f"127.0.0.1:{port}", "engine", TokenSigner(KEYS, "gateway")))
     with acting_as(service_principal("gateway", TENANT, USER)):
         call = stub.Converse(pb.ConverseRequest(session_id=session_id, avatar=AVATAR, text="Hi", request_id=request_id))
-        start = await call.read()
+        start = await first(call)
     await pause.reached.wait()
     print(start.session_start.turn_id, flush=True)
     await asyncio.Event().wait()

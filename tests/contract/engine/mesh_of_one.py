@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import grpc
 import psycopg
@@ -24,6 +24,9 @@ from mnemesh.conversation.v1 import conversation_service_pb2 as pb
 from mnemesh.conversation.v1.conversation_service_pb2_grpc import ConversationServiceStub
 from tests.contract.engine.memory_server import MemoryServer
 from tests.contract.engine.scripted_model import ScriptedModel
+
+if TYPE_CHECKING:
+    from mnemesh.conversation.v1.conversation_service_pb2_grpc import ConversationServiceAsyncStub
 
 KEYS = ("0123456789abcdef0123456789abcdef",)
 TENANT = "default"
@@ -55,7 +58,7 @@ class EngineUnderTest:
     """One running engine."""
 
     server: EngineServer
-    stub: ConversationServiceStub
+    stub: ConversationServiceAsyncStub
 
     async def converse(
         self, session_id: str, text: str = "Hi", request_id: str = "", caller: Caller = Caller(), **fields: Any
@@ -136,11 +139,16 @@ async def eventually(check: Callable[[], Awaitable[bool]], timeout_s: float = 10
             await asyncio.sleep(0.02)
 
 
+async def first(call: grpc.aio.UnaryStreamCall[pb.ConverseRequest, pb.ConverseResponse]) -> pb.ConverseResponse:
+    """Return the first event of a stream: its message is stored by then."""
+    return cast("pb.ConverseResponse", await call.read())
+
+
 async def rest(call: grpc.aio.UnaryStreamCall[pb.ConverseRequest, pb.ConverseResponse]) -> list[pb.ConverseResponse]:
     """Return what a stream still holds."""
     events = []
     while (event := await call.read()) is not grpc.aio.EOF:
-        events.append(event)
+        events.append(cast("pb.ConverseResponse", event))
     return events
 
 

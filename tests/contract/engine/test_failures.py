@@ -22,7 +22,7 @@ from mesh.models.protocols import Finish, UsageReport
 from mnemesh.conversation.v1 import conversation_service_pb2 as pb
 from mnemesh.conversation.v1 import turn_pb2
 from mnemesh.memory.v1.recall_service_pb2 import DegradedArm
-from tests.contract.engine.mesh_of_one import MeshOfOne, answer, kinds, new_uuid, rest
+from tests.contract.engine.mesh_of_one import MeshOfOne, answer, first, kinds, new_uuid, rest
 from tests.contract.engine.scripted_model import MEASURED, Pause, ScriptedModel, Step, says
 
 STALLED = DeadlineExceeded(Reason.MODEL_STALLED, "The model sent nothing for 15 s.")
@@ -124,12 +124,12 @@ async def test_g17_a_caller_that_leaves_does_not_lose_the_turn(mesh: MeshOfOne) 
     engine = await mesh.engine(ScriptedModel([["Wait", pause, *says(" done.")]]))
     session, request = new_uuid(), new_uuid()
     call = engine.call(session, "Hi", request)
-    await call.read()
+    await first(call)
     await pause.reached.wait()
     call.cancel()
 
     follower = engine.call(session, "Hi", request)
-    await follower.read()
+    await first(follower)
     pause.go_on.set()
     assert terminal(await rest(follower)) == ["committed"]
 
@@ -142,7 +142,7 @@ async def test_a_caller_that_never_reads_holds_nothing_up(mesh: MeshOfOne) -> No
     engine = await mesh.engine(ScriptedModel([says(*["x" * 1000] * (size // 1000))]))
     session, request = new_uuid(), new_uuid()
     silent = engine.call(session, "Hi", request)
-    await silent.read()
+    await first(silent)
 
     events = await engine.converse(session, "Hi", request)
 

@@ -14,7 +14,16 @@ import pytest
 from engine.app import EngineWorker
 from mesh.rpc.status import from_rpc_error
 from mnemesh.conversation.v1 import turn_pb2
-from tests.contract.engine.mesh_of_one import EngineUnderTest, MeshOfOne, answer, eventually, kinds, new_uuid, rest
+from tests.contract.engine.mesh_of_one import (
+    EngineUnderTest,
+    MeshOfOne,
+    answer,
+    eventually,
+    first,
+    kinds,
+    new_uuid,
+    rest,
+)
 from tests.contract.engine.scripted_model import Pause, ScriptedModel, says
 
 END_LEASES = "update engine.thread_state set lease_until = now() - interval '1 second'"
@@ -95,7 +104,7 @@ async def test_the_sweep_fails_dead_turns_of_every_tenant_once(mesh: MeshOfOne) 
     worker = EngineWorker(mesh.settings())
     calls = [engine.call(new_uuid(), "Hi", caller=dataclasses.replace(mesh.caller, tenant_id=name)) for name in "ab"]
     for call in calls:
-        await call.read()
+        await first(call)
     assert await worker.sweep.fail_abandoned_turns() == 0
     await mesh.rows(END_LEASES)
 
@@ -140,7 +149,7 @@ async def test_an_attempt_that_was_replaced_is_stopped_by_its_heartbeat(mesh: Me
     model = ScriptedModel([["Wait", Pause()]])
     engine = await mesh.engine(model)
     call = engine.call(new_uuid(), "Hi")
-    await call.read()
+    await first(call)
     await mesh.rows("update engine.thread_state set running_attempt = 2, lease_holder = 'another'")
 
     events = await rest(call)

@@ -12,7 +12,7 @@ from mesh.kernel.errors import Aborted, InvalidArgument, MeshError, Unavailable
 from mesh.kernel.reasons import Reason
 from mesh.rpc.status import from_rpc_error
 from mnemesh.conversation.v1 import turn_pb2
-from tests.contract.engine.mesh_of_one import EngineUnderTest, MeshOfOne, answer, kinds, new_uuid, rest
+from tests.contract.engine.mesh_of_one import EngineUnderTest, MeshOfOne, answer, first, kinds, new_uuid, rest
 from tests.contract.engine.scripted_model import Pause, ScriptedModel, says
 
 DOWN = Unavailable(Reason.MODEL_UNAVAILABLE, "The model cannot be reached.")
@@ -37,18 +37,18 @@ async def test_g16_the_same_request_id_streams_the_committed_turn_again_and_writ
     model = ScriptedModel([says("word " * 2000)])
     engine = await mesh.engine(model)
     session, request = new_uuid(), new_uuid()
-    first = await engine.converse(session, "Hi", request)
+    original = await engine.converse(session, "Hi", request)
     before = await all_rows(mesh)
 
     again = await engine.converse(session, "Hi", request)
 
     assert kinds(again) == ["session_start", "context", "delta", "usage", "committed"]
     assert again[0].session_start.replayed
-    assert again[0].session_start.turn_id == first[0].session_start.turn_id
-    assert answer(again) == answer(first) == "word " * 2000
-    assert again[-1].committed == first[-1].committed
+    assert again[0].session_start.turn_id == original[0].session_start.turn_id
+    assert answer(again) == answer(original) == "word " * 2000
+    assert again[-1].committed == original[-1].committed
     assert [event.cursor.sequence for event in again] == list(range(len(again)))
-    assert [fact.fact.id for fact in again[1].context.facts] == [fact.fact.id for fact in first[1].context.facts]
+    assert [fact.fact.id for fact in again[1].context.facts] == [fact.fact.id for fact in original[1].context.facts]
     assert len(model.requests) == 1
     assert await all_rows(mesh) == before
 
@@ -68,20 +68,20 @@ async def test_a_request_id_cannot_be_used_for_another_message(mesh: MeshOfOne) 
 async def test_an_avatar_that_was_edited_between_two_tries_is_no_other_request(mesh: MeshOfOne) -> None:
     engine = await mesh.engine()
     session, request = new_uuid(), new_uuid()
-    first = await engine.converse(session, "Hi", request)
+    original = await engine.converse(session, "Hi", request)
 
     call = engine.call(session, "Hi", request, avatar_changes={"system_prompt": "You are Mia, and you changed."})
     again = await rest(call)
 
-    assert again[-1].committed.turn_id == first[-1].committed.turn_id
+    assert again[-1].committed.turn_id == original[-1].committed.turn_id
 
 
 async def test_g16_of_two_concurrent_messages_one_is_answered_and_one_is_told_which_turn_runs(mesh: MeshOfOne) -> None:
     pause = Pause()
     engine = await mesh.engine(ScriptedModel([["Wait", pause, *says(" done.")]]))
     session = new_uuid()
-    first = engine.call(session, "One")
-    start = await first.read()
+    call = engine.call(session, "One")
+    start = await first(call)
 
     error = await refusal(engine, session, "Two")
 
@@ -89,7 +89,7 @@ async def test_g16_of_two_concurrent_messages_one_is_answered_and_one_is_told_wh
     assert error.reason is Reason.TURN_IN_PROGRESS
     assert error.details.metadata["turn_id"] == start.session_start.turn_id
     pause.go_on.set()
-    assert kinds(await rest(first))[-1] == "committed"
+    assert kinds(await rest(call))[-1] == "committed"
     assert len((await engine.turns(session)).turns) == 1
 
 
@@ -118,13 +118,13 @@ async def test_the_same_request_id_follows_a_turn_that_runs_here_from_its_start(
     model = ScriptedModel([["Wait", pause, *says(" done.")]])
     engine = await mesh.engine(model)
     session, request = new_uuid(), new_uuid()
-    first = engine.call(session, "Hi", request)
+    earlier = engine.call(session, "Hi", request)
     await pause.reached.wait()
 
     second = engine.call(session, "Hi", request)
-    start = await second.read()
+    start = await first(second)
     pause.go_on.set()
-    one, two = await rest(first), [start, *await rest(second)]
+    one, two = await rest(earlier), [start, *await rest(second)]
 
     assert one == two
     assert answer(two) == "Wait done."
@@ -137,7 +137,7 @@ async def test_a_turn_that_runs_in_another_process_is_named_and_not_run_twice(me
     there = await mesh.engine()
     session, request = new_uuid(), new_uuid()
     call = here.call(session, "Hi", request)
-    start = await call.read()
+    start = await first(call)
 
     error = await refusal(there, session, "Hi", request)
 
@@ -171,10 +171,10 @@ async def test_without_a_request_id_the_same_text_is_a_new_turn(mesh: MeshOfOne)
     engine = await mesh.engine()
     session = new_uuid()
 
-    first, second = await engine.converse(session, "Hi"), await engine.converse(session, "Hi")
+    one, two = await engine.converse(session, "Hi"), await engine.converse(session, "Hi")
 
-    assert first[-1].committed.turn_id != second[-1].committed.turn_id
-    assert second[-1].committed.seq == 3
+    assert one[-1].committed.turn_id != two[-1].committed.turn_id
+    assert two[-1].committed.seq == 3
 
 
 async def test_a_full_engine_refuses_at_once_and_says_when_to_come_back(mesh: MeshOfOne) -> None:

@@ -6,7 +6,7 @@ import asyncio
 
 from engine.usecase import running
 from mnemesh.conversation.v1 import turn_pb2
-from tests.contract.engine.mesh_of_one import MeshOfOne, answer, eventually, kinds, new_uuid, rest
+from tests.contract.engine.mesh_of_one import MeshOfOne, answer, eventually, first, kinds, new_uuid, rest
 from tests.contract.engine.scripted_model import Pause, ScriptedModel, says
 
 
@@ -16,10 +16,10 @@ async def test_running_turns_are_finished_also_those_whose_caller_left(mesh: Mes
     reader = await mesh.engine()
     kept, left = new_uuid(), new_uuid()
     gone = engine.call(left, "Hi")
-    await gone.read()
+    await first(gone)
     gone.cancel()
     call = engine.call(kept, "Hi")
-    await call.read()
+    await first(call)
 
     stopping = asyncio.create_task(engine.server.stop(20.0))
     pause.go_on.set()
@@ -60,7 +60,7 @@ async def test_r4_nothing_is_left_of_turns_that_ended(mesh: MeshOfOne) -> None:
     before = len(asyncio.all_tasks())
     calls = [engine.call(new_uuid(), "Hi") for _ in range(20)]
     for number, call in enumerate(calls):
-        await call.read()
+        await first(call)
         if number % 2:
             call.cancel()
         else:

@@ -15,7 +15,7 @@ from mesh.kernel.reasons import Reason
 from mesh.rpc.status import from_rpc_error
 from mnemesh.conversation.v1 import turn_pb2
 from tests.contract.engine.mesh_of_one import TENANT, USER, Caller, MeshOfOne, new_uuid
-from tests.contract.engine.scripted_model import Pause, ScriptedModel
+from tests.contract.engine.scripted_model import Pause, ScriptedModel, says
 
 OTHERS = [Caller(user_id="22222222-2222-4222-8222-222222222222"), Caller(tenant_id="elsewhere")]
 
@@ -42,6 +42,19 @@ async def test_pages_hold_every_turn_once_newest_first(mesh: MeshOfOne) -> None:
             break
 
     assert pages == [[f"Message {n}" for n in numbers] for numbers in ([6, 5, 4], [3, 2, 1], [0])]
+
+
+async def test_turns_with_very_long_texts_are_spread_over_more_pages(mesh: MeshOfOne) -> None:
+    engine = await mesh.engine(ScriptedModel([says("й" * 250_000)]))
+    session = new_uuid()
+    for number in range(12):
+        await engine.converse(session, f"Message {number}")
+
+    first = await engine.turns(session)
+    second = await engine.turns(session, page_token=first.next_page_token)
+
+    assert first.ByteSize() < 8 * 1024 * 1024
+    assert [len(first.turns), len(second.turns), second.next_page_token] == [9, 3, ""]
 
 
 async def test_a_turn_added_between_two_pages_moves_nothing(mesh: MeshOfOne) -> None:
@@ -218,7 +231,7 @@ async def test_reading_turns_and_history_goes_through_indexes(mesh: MeshOfOne) -
     )
     await mesh.rows("analyze engine.turns, engine.thread_state, engine.session_events")
     for query, parameters in (
-        (turns._LIST, {"before_seq": 2**62, "most": 51}),
+        (turns._LIST, {"before_seq": 2**62, "most": 51, "most_bytes": 10**6}),
         (turns._HISTORY, {"cut_chars": 0}),
         (turns._GET, {"turn_id": new_uuid()}),
         (turns._KNOWN, {"request_id": new_uuid()}),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 
@@ -89,7 +90,12 @@ def test_the_digest_covers_what_the_user_asked_and_not_the_avatars_profile() -> 
     edited = dataclasses.replace(message, avatar=Avatar("a", system_prompt="two"), request_id="r2")
 
     assert edited.digest == message.digest
-    changes = [{"session_id": "s2"}, {"avatar": Avatar("b")}, {"text": "other"}, {"time_zone": ""}]
+    changes: list[dict[str, Any]] = [
+        {"session_id": "s2"},
+        {"avatar": Avatar("b")},
+        {"text": "other"},
+        {"time_zone": ""},
+    ]
     digests = {dataclasses.replace(message, **change).digest for change in changes}
     assert len(digests | {message.digest}) == 5
 
