@@ -143,8 +143,8 @@ class MemoryServer:
         ingest = IngestDialog(db, idempotency, embeddings, settings.chunk_chars)
         return [
             fact_service(FactServicer(remember, learn, Facts(db, idempotency), self._clock)),
-            chunk_service(ChunkServicer(ingest, SearchChunks(db, embeddings, sizes))),
-            recall_service(RecallServicer(Recall(db, embeddings, sizes, self.seen))),
+            chunk_service(ChunkServicer(ingest, SearchChunks(db, embeddings, sizes, self._clock))),
+            recall_service(RecallServicer(Recall(db, embeddings, sizes, self.seen, self._clock))),
         ]
 
     def _extractor(self) -> FactExtractor:

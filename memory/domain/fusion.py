@@ -7,6 +7,7 @@ compare. Then:
 - a turn is understood with the turns around it: own scores flow to neighbours of the same session, at distances one
   and two;
 - a turn said by somebody whom the question names gets a little more;
+- a turn said at a time that the question names gets more (`memory.domain.moments`);
 - a session that holds a strong turn lifts its other turns;
 - a fact whose key belongs to the topic of the question is lifted (`memory.domain.topics`), and a fact's own score
   counts again in place of neighbours, which it does not have.
@@ -43,6 +44,7 @@ class Weights:
         before_2: the same from two before.
         after_2: the same from two after.
         speaker: added, in own scores, when the question names who said it.
+        time: added, in own scores, to what was said, or holds, at a time that the question names.
         session: weight of the session's best turn.
         topic: added, in own scores, to a fact whose key belongs to the question's topic.
         fact: how often a fact's own score counts again.
@@ -57,6 +59,7 @@ class Weights:
     before_2: float = 0.15
     after_2: float = 0.15
     speaker: float = 0.3
+    time: float = 0.8
     session: float = 0.4
     topic: float = 2.0
     fact: float = 0.5

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict, fields
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
 from typing import Any, TypeVar
 
 from memory.domain.chunk import Chunk
 from memory.domain.fact import Fact
 from memory.domain.fusion import Weights
-from memory.domain.lexical import speaker_mark
+from memory.domain.lexical import speaker_mark, user_mark
 from memory.domain.retrieval import BoostedChunk, ChunkScope, Hit, Parts, Question, Ranking
 from memory.domain.vector import StoredVector
 from memory.repository.sections import rendered
@@ -21,10 +22,20 @@ T = TypeVar("T")
 
 _QUERIES = load(__name__, "search.sql")
 _RECALL = _QUERIES.get("recall")
+_READ_WIDELY = _QUERIES.get("read_widely")
+_COUNT_TERMS = _QUERIES.get("count_terms")
+_CANDIDATES = _QUERIES.get("candidates")
 _MATCH_CHUNKS = _QUERIES.get("match_chunks")
 
 TERM_COUNTS = (4, 8, 12, 24)
 """For how many terms there is a statement; a few, so that each is prepared once and then used often."""
+
+COUNT_BOUND = 3_000
+"""In a huge scope, terms of at least this many rows are common: they add to a score and find no candidates."""
+
+MOST_BY_WORDS = 400
+MOST_BY_VECTOR = 200
+MAX_SCAN_TUPLES = 100_000
 
 _NO_LEXEME = "'none:'"
 """A query that no row matches, since no stored lexeme ends in a colon."""
@@ -33,6 +44,15 @@ _NO_LEXEME = "'none:'"
 _FIELDS: dict[type[Any], tuple[str, ...]] = {
     kind: tuple(field.name for field in fields(kind)) for kind in (Fact, Chunk, Parts)
 }
+
+
+@dataclass(frozen=True, slots=True)
+class _Statement:
+    """What makes a statement of a query: for how many terms, with which sections and which parameters."""
+
+    size: int
+    sections: frozenset[str]
+    params: Mapping[str, Any]
 
 
 class _Row:
@@ -59,17 +79,57 @@ class _Row:
 async def recall(tx: Tx, scope: ChunkScope, question: Question, ranking: Ranking) -> list[Hit]:
     """Return facts of the user and chunks of the scope in one list, best first."""
     size = next((count for count in TERM_COUNTS if count >= len(question.terms)), TERM_COUNTS[-1])
-    terms = question.terms[:size]
-    params = {
-        **_scope_params(tx, scope),
-        **_term_params(terms, size),
-        **_vector_params(question.vector),
-        **_weight_params(ranking.weights, bool(terms), question.vector is not None),
-        "topic_keys": question.topic_keys,
-        "most": ranking.most,
-    }
-    query = rendered(_RECALL, _sections(scope, question, ranking), size)
-    return [row.hit() for row in await tx.all(query, params, into=_Row)]
+    statement = _Statement(
+        size,
+        _sections(scope, question, ranking),
+        {
+            **_scope_params(tx, scope),
+            **_term_params(question.terms[:size], size),
+            **_vector_params(question.vector),
+            **_weight_params(ranking.weights, bool(question.terms), question.vector is not None),
+            "topic_keys": question.topic_keys,
+            "ranges": [range_.literal() for range_ in question.times],
+            "most": ranking.most,
+        },
+    )
+    if not ranking.is_exact:
+        statement = await _narrowed(tx, statement, question.terms[:size], ranking.scope_size)
+    query = rendered(_RECALL, statement.sections, size)
+    return [row.hit() for row in await tx.all(query, statement.params, into=_Row)]
+
+
+async def _narrowed(tx: Tx, statement: _Statement, terms: Sequence[str], scope_size: int) -> _Statement:
+    """Return the statement for candidates of a huge scope only, with weights of terms that hold for all of it."""
+    size, params = statement.size, dict(statement.params)
+    params |= {"mine": f"'{user_mark(params['user_id'])}'", "bound": COUNT_BOUND}
+    params |= {"most_by_words": MOST_BY_WORDS, "most_by_vector": MOST_BY_VECTOR}
+    counts: list[int] = []
+    if terms:
+        counts = await tx.value(rendered(_COUNT_TERMS, frozenset(), size), params)
+        params["rare"] = _rare(terms, counts)
+    params |= {f"weight{i}": _idf(count, scope_size) for i, count in enumerate(counts, 1)}
+    await tx.value(_READ_WIDELY, {"ef_search": str(MOST_BY_VECTOR), "max_scan_tuples": str(MAX_SCAN_TUPLES)})
+    both = {"both"} if {"lexical", "vector"} <= statement.sections else set()
+    candidates = await tx.value(rendered(_CANDIDATES, statement.sections | both, size), params)
+    params |= {"candidates": candidates or []}
+    return _Statement(size, statement.sections | {"candidates", "weighed"}, params)
+
+
+def _rare(terms: Sequence[str], counts: Sequence[int]) -> str:
+    """Return the `tsquery` of the rarest terms, as many as match few rows together; without any, all at once."""
+    total, chosen = 0, []
+    for count, term in sorted(zip(counts, terms, strict=False)):
+        total += count
+        if count >= COUNT_BOUND or total > COUNT_BOUND:
+            break
+        chosen.append(f"'{term}'")
+    return " | ".join(chosen) or " & ".join(f"'{term}'" for term in terms)
+
+
+def _idf(count: int, scope_size: int) -> float:
+    """Return a term's weight; one that was too common to count is taken to stand in a quarter of the rows."""
+    rows = min(count, scope_size) if count < COUNT_BOUND else scope_size / 4
+    return math.log(1 + (scope_size - rows + 0.5) / (rows + 0.5))
 
 
 async def match_chunks(tx: Tx, scope: ChunkScope, vector: StoredVector, most: int) -> list[BoostedChunk]:
@@ -94,6 +154,7 @@ def _sections(scope: ChunkScope, question: Question, ranking: Ranking) -> frozen
         "after": scope.sent_after is not None,
         "before": scope.sent_before is not None,
         "except": bool(scope.exclude_session),
+        "time": bool(question.times),
     }
     return frozenset(name for name, is_wanted in wanted.items() if is_wanted)
 
@@ -127,7 +188,8 @@ def _vector_params(vector: StoredVector | None) -> dict[str, Any]:
 def _weight_params(weights: Weights, has_terms: bool, has_vector: bool) -> dict[str, float]:
     figures = asdict(weights)
     renamed = {
-        f"{name}_weight": figures.pop(name) for name in ("lexical", "vector", "speaker", "session", "topic", "fact")
+        f"{name}_weight": figures.pop(name)
+        for name in ("lexical", "vector", "speaker", "time", "session", "topic", "fact")
     }
     if not has_vector:
         renamed["lexical_weight"] += renamed["vector_weight"]

@@ -9,6 +9,8 @@ with scope as materialized (
            /*[/vector]*/
            /*[!vector]*/ null::float8 as cosine, /*[/!vector]*/
            (c.lex @@ %(speakers)s::tsquery)::int::float8 as spoke,
+           /*[time]*/ coalesce(c.sent_at <@ any(%(ranges)s::tstzrange[]), false)::int::float8 as timely, /*[/time]*/
+           /*[!time]*/ 0::float8 as timely, /*[/!time]*/
            0::float8 as topic
     from memory.chunks c
     where c.tenant_id = %(tenant_id)s
@@ -32,6 +34,10 @@ with scope as materialized (
            /*[/vector]*/
            /*[!vector]*/ null::float8, /*[/!vector]*/
            0,
+           /*[time]*/
+           (coalesce(f.valid_from, f.observed_at) <@ any(%(ranges)s::tstzrange[]))::int::float8,
+           /*[/time]*/
+           /*[!time]*/ 0, /*[/!time]*/
            (f.fact_key ~ %(topic_keys)s)::int::float8
     from memory.facts f
     where f.tenant_id = %(tenant_id)s
@@ -51,7 +57,7 @@ stat as (
     from scope
 ),
 matched as (
-    select s.is_fact, s.id, s.dialog_key, s.session, s.sent_at, s.ordinal, s.part, s.cosine, s.spoke, s.topic,
+    select s.is_fact, s.id, s.dialog_key, s.session, s.sent_at, s.ordinal, s.part, s.cosine, s.spoke, s.timely, s.topic,
            /*[lexical]*/
            (
                /*[!weighed]*/ /*[each +]*/ s.m_n * t.w_n /*[/each]*/ /*[/!weighed]*/
@@ -68,7 +74,8 @@ lexical_stat as (
 own as (
     select m.*, coalesce(%(lexical_weight)s::float8 * (m.bm25 - l.bm25_mean) / l.bm25_sd, 0) as from_words,
            coalesce(%(vector_weight)s::float8 * (m.cosine - t.cosine_mean) / t.cosine_sd, 0) as from_vector,
-           m.spoke * t.spoke_weight as from_speaker, m.topic * %(topic_weight)s::float8 as from_topic
+           m.spoke * t.spoke_weight as from_speaker, m.topic * %(topic_weight)s::float8 as from_topic,
+           m.timely * %(time_weight)s::float8 as from_time
     from matched m, lexical_stat l, stat t
 ),
 flowed as (
@@ -83,7 +90,8 @@ flowed as (
     window beside as (partition by o.is_fact, o.dialog_key, o.session order by o.sent_at, o.ordinal, o.part)
 ),
 summed as (
-    select f.*, f.from_words + f.from_vector + f.from_speaker + f.from_topic + f.from_neighbours as raw
+    select f.*, f.from_words + f.from_vector + f.from_speaker + f.from_topic + f.from_time
+               + f.from_neighbours as raw
     from flowed f
 ),
 sessions as (
@@ -97,16 +105,17 @@ spread as (
 ),
 best as (
     select s.is_fact, s.id, s.raw / p.raw_sd + %(session_weight)s::float8 * s.best / p.best_sd as score,
-           s.bm25, coalesce(s.cosine, 0) as cosine, s.topic, s.spoke,
+           s.bm25, coalesce(s.cosine, 0) as cosine, s.topic, s.spoke, s.timely,
            s.from_words / p.raw_sd as lexical_part, s.from_vector / p.raw_sd as vector_part,
            s.from_topic / p.raw_sd as topic_part, s.from_speaker / p.raw_sd as source_part,
+           s.from_time / p.raw_sd as time_part,
            s.from_neighbours / p.raw_sd + %(session_weight)s::float8 * s.best / p.best_sd as neighbours_part
     from sessions s, spread p
     order by score desc, s.is_fact desc, s.id
     limit %(most)s
 )
-select b.is_fact, b.id::text, b.score, b.bm25, b.cosine, b.topic, b.spoke,
-       b.lexical_part, b.vector_part, b.topic_part, b.source_part, b.neighbours_part,
+select b.is_fact, b.id::text, b.score, b.bm25, b.cosine, b.topic, b.spoke, b.timely,
+       b.lexical_part, b.vector_part, b.topic_part, b.source_part, b.time_part, b.neighbours_part,
        coalesce(c.avatar_id, f.avatar_id)::text as avatar_id,
        c.dialog_key, c.source, c.source_id, c.part, c.session, c.speaker, c.text, c.direction, c.sent_at, c.tags,
        coalesce(c.created_at, f.created_at) as created_at,
@@ -117,6 +126,80 @@ from best b
 left join memory.chunks c on not b.is_fact and c.tenant_id = %(tenant_id)s and c.user_id = %(user_id)s and c.id = b.id
 left join memory.facts f on b.is_fact and f.tenant_id = %(tenant_id)s and f.user_id = %(user_id)s and f.id = b.id
 order by b.score desc, b.is_fact desc, b.id
+
+-- name: read_widely
+-- Makes vector scans of this transaction go on, in order, until enough rows pass the filters (pgvector 0.8).
+select set_config('hnsw.iterative_scan', 'strict_order', true),
+       set_config('hnsw.ef_search', %(ef_search)s, true),
+       set_config('hnsw.max_scan_tuples', %(max_scan_tuples)s, true)
+
+-- name: count_terms
+-- How many chunks of a user hold each term, counted up to a bound.
+select array[
+    /*[each ,]*/
+    (
+        select count(*)
+        from (
+            select 1
+            from memory.chunks c
+            where c.tenant_id = %(tenant_id)s
+              and c.user_id = %(user_id)s
+              and c.lex @@ (%(mine)s::tsquery && %(term_n)s::tsquery)
+            limit %(bound)s
+        ) counted_n
+    )
+    /*[/each]*/
+]
+
+-- name: candidates
+-- The chunks of a huge scope that are worth scoring: the best by rare words, the nearest by vector, and their neighbours.
+with hits as (
+    /*[lexical]*/
+    (
+        select c.dialog_key, c.session, c.ordinal
+        from memory.chunks c
+        where c.tenant_id = %(tenant_id)s
+          and c.user_id = %(user_id)s
+          and c.lex @@ (%(mine)s::tsquery && %(rare)s::tsquery)
+          /*[dialog]*/ and c.dialog_key = %(dialog_key)s /*[/dialog]*/
+          /*[avatar]*/ and (c.avatar_id is null or c.avatar_id = %(avatar_id)s::uuid) /*[/avatar]*/
+          /*[sources]*/ and c.source = any(%(sources)s) /*[/sources]*/
+          /*[tags]*/ and c.tags @> %(tags)s /*[/tags]*/
+          /*[after]*/ and c.sent_at >= %(sent_after)s /*[/after]*/
+          /*[before]*/ and c.sent_at < %(sent_before)s /*[/before]*/
+          /*[except]*/ and c.session <> %(exclude_session)s /*[/except]*/
+        order by /*[each +]*/ (c.lex @@ %(term_n)s::tsquery)::int::float8 * %(weight_n)s::float8 /*[/each]*/ desc, c.id
+        limit %(most_by_words)s
+    )
+    /*[/lexical]*/
+    /*[both]*/ union /*[/both]*/
+    /*[vector]*/
+    (
+        select c.dialog_key, c.session, c.ordinal
+        from memory.chunks c
+        where c.tenant_id = %(tenant_id)s
+          and c.user_id = %(user_id)s
+          and c.space_id = %(space_id)s::smallint
+          /*[dialog]*/ and c.dialog_key = %(dialog_key)s /*[/dialog]*/
+          /*[avatar]*/ and (c.avatar_id is null or c.avatar_id = %(avatar_id)s::uuid) /*[/avatar]*/
+          /*[sources]*/ and c.source = any(%(sources)s) /*[/sources]*/
+          /*[tags]*/ and c.tags @> %(tags)s /*[/tags]*/
+          /*[after]*/ and c.sent_at >= %(sent_after)s /*[/after]*/
+          /*[before]*/ and c.sent_at < %(sent_before)s /*[/before]*/
+          /*[except]*/ and c.session <> %(exclude_session)s /*[/except]*/
+        order by c.embedding <=> %(embedding)s::halfvec
+        limit %(most_by_vector)s
+    )
+    /*[/vector]*/
+)
+select array_agg(distinct c.id::text)
+from hits h
+join memory.chunks c
+  on c.tenant_id = %(tenant_id)s
+ and c.user_id = %(user_id)s
+ and c.dialog_key = h.dialog_key
+ and c.session = h.session
+ and c.ordinal between h.ordinal - 2 and h.ordinal + 2
 
 -- name: match_chunks
 -- Ranks the chunks of a scope by cosine plus the boost of the source, exactly (S6).

@@ -299,6 +299,7 @@ def _parts(parts: Parts) -> list[recall_service_pb2.ScorePart]:
         ("topic_key", parts.topic, parts.topic_part),
         ("neighbours", parts.neighbours_part, parts.neighbours_part),
         ("source", parts.spoke, parts.source_part),
+        ("time", parts.timely, parts.time_part),
     )
     return [recall_service_pb2.ScorePart(arm=arm, value=value, contribution=added) for arm, value, added in arms]
 

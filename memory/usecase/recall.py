@@ -7,11 +7,13 @@ without a searchable word is answered by vectors alone.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from datetime import datetime
 
 from memory.domain.fact import Fact
 from memory.domain.fusion import WEIGHTS, Weights
 from memory.domain.lexical import query_terms
+from memory.domain.moments import time_ranges
 from memory.domain.retrieval import ChunkScope, Hit, Question, Ranking
 from memory.domain.topics import topic_keys
 from memory.repository import search
@@ -19,6 +21,7 @@ from memory.usecase.embedding import Embeddings
 from memory.usecase.scopes import ScopeSizes
 from memory.usecase.seen import SeenFacts
 from mesh.db.pool import Database
+from mesh.kernel.clock import Clock
 from mesh.kernel.identity import INTERNAL_SCOPE, Call
 
 DEFAULT_LIMIT = 12
@@ -78,12 +81,14 @@ class Recall:
         embeddings: Embeddings,
         sizes: ScopeSizes,
         seen: SeenFacts,
+        clock: Clock,
         weights: Weights = WEIGHTS,
     ) -> None:
         self._db = db
         self._embeddings = embeddings
         self._sizes = sizes
         self._seen = seen
+        self._clock = clock
         self._weights = weights
 
     async def recall(self, call: Call, query: RecallQuery, budget_s: float) -> Recalled:
@@ -99,17 +104,17 @@ class Recall:
         Raises:
             NotFound: the user has no dialog of that key (DIALOG_NOT_FOUND).
         """
-        question, degraded = await ask(self._embeddings, query.text, budget_s)
+        question, degraded = await ask(self._embeddings, query.text, self._clock.now(), budget_s)
         ranking = Ranking(query.limit or DEFAULT_LIMIT, query.with_facts, query.with_chunks, self._weights)
         async with self._db.transaction(call.tenant_id) as tx:
-            await self._sizes.size(tx, query.scope)
-            hits = await search.recall(tx, query.scope, question, ranking) if _can_find(question) else []
+            ranking = replace(ranking, scope_size=await self._sizes.size(tx, query.scope))
+            hits = await search.recall(tx, query.scope, question, ranking) if question.can_find else []
         if call.principal.may(INTERNAL_SCOPE):
             self._seen.note(call, [hit.item.id for hit in hits if isinstance(hit.item, Fact)])
         return Recalled(hits, degraded)
 
 
-async def ask(embeddings: Embeddings, text: str, budget_s: float) -> tuple[Question, list[Degraded]]:
+async def ask(embeddings: Embeddings, text: str, now: datetime, budget_s: float) -> tuple[Question, list[Degraded]]:
     """Return a question ready to search with, and the arms that it has nothing for."""
     used = text[:QUERY_CHARS]
     terms = query_terms(used)
@@ -119,8 +124,4 @@ async def ask(embeddings: Embeddings, text: str, budget_s: float) -> tuple[Quest
         degraded.append(Degraded("vector", made.missing_because.value))
     if not terms:
         degraded.append(Degraded("lexical", NO_TERMS))
-    return Question(terms, made.vector, topic_keys(terms)), degraded
-
-
-def _can_find(question: Question) -> bool:
-    return bool(question.terms) or question.vector is not None
+    return Question(terms, made.vector, topic_keys(terms), time_ranges(used, now)), degraded

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from memory.domain.chunk import Chunk
 from memory.domain.fusion import WEIGHTS, Weights
@@ -13,6 +13,7 @@ from memory.usecase.embedding import Embeddings
 from memory.usecase.recall import DEFAULT_LIMIT, MAX_VECTOR_WAIT_S, QUERY_CHARS, VECTOR_SHARE, Degraded, ask
 from memory.usecase.scopes import ScopeSizes
 from mesh.db.pool import Database
+from mesh.kernel.clock import Clock
 from mesh.kernel.identity import Call
 
 
@@ -44,10 +45,13 @@ class Found:
 class SearchChunks:
     """Searches the calling user's chunks."""
 
-    def __init__(self, db: Database, embeddings: Embeddings, sizes: ScopeSizes, weights: Weights = WEIGHTS) -> None:
+    def __init__(
+        self, db: Database, embeddings: Embeddings, sizes: ScopeSizes, clock: Clock, weights: Weights = WEIGHTS
+    ) -> None:
         self._db = db
         self._embeddings = embeddings
         self._sizes = sizes
+        self._clock = clock
         self._weights = weights
 
     async def hybrid(self, call: Call, text: str, scope: ChunkScope, limit: int, budget_s: float) -> Found:
@@ -56,11 +60,11 @@ class SearchChunks:
         Raises:
             NotFound: the user has no dialog of that key (DIALOG_NOT_FOUND).
         """
-        question, degraded = await ask(self._embeddings, text, budget_s)
+        question, degraded = await ask(self._embeddings, text, self._clock.now(), budget_s)
         ranking = Ranking(limit or DEFAULT_LIMIT, with_facts=False, with_chunks=True, weights=self._weights)
         async with self._db.transaction(call.tenant_id) as tx:
-            await self._sizes.size(tx, scope)
-            hits = await search.recall(tx, scope, question, ranking) if question.terms or question.vector else []
+            ranking = replace(ranking, scope_size=await self._sizes.size(tx, scope))
+            hits = await search.recall(tx, scope, question, ranking) if question.can_find else []
         found = [FoundChunk(hit.item, hit.score, hit.parts.cosine) for hit in hits if isinstance(hit.item, Chunk)]
         return Found(found, degraded)
 

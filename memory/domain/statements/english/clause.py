@@ -24,7 +24,8 @@ class Clause:
 
     Args:
         text: from its subject on, spaces collapsed.
-        start, end: its span in the whole text, openers included.
+        start: where it begins in the whole text, openers included; a clause that shares its subject begins with it.
+        end: where it ends there.
         who: `user`, a relation's word such as `sister`, `it` for a named thing, or empty when it is about others.
         predicate: canonical words after the subject; empty when there are none.
         plural: the subject was 'we' or 'our'.
@@ -103,7 +104,7 @@ def read(text: str, start: int, end: int, before: Clause | None) -> Clause:
     whole = " ".join(text.split())
     words = without_openers(whole)
     clause = _speaker(words, start, end) or _related(words, start, end) or _named(words, start, end)
-    clause = clause or _inherited(words, start, end, before) or Clause(words, start, end)
+    clause = clause or _inherited(words, end, before) or Clause(words, start, end)
     return replace(clause, opening=whole[: len(whole) - len(words)])
 
 
@@ -164,10 +165,12 @@ def _named(words: str, start: int, end: int) -> Clause | None:
     return Clause(words, start, end, "it", match["value"].strip(), noun=match["noun"].lower().strip())
 
 
-def _inherited(words: str, start: int, end: int, before: Clause | None) -> Clause | None:
-    if before is None or before.who in ("", "it"):
-        introduced = before is not None and before.noun in ("name", "first name") and is_fragment(words)
-        return Clause(words, start, end, "user", canonical(f"am {words}")) if introduced else None
+def _inherited(words: str, end: int, before: Clause | None) -> Clause | None:
+    if before is None or before.who == "":
+        return None
+    if before.who == "it":
+        introduced = before.noun in ("name", "first name") and is_fragment(words)
+        return Clause(words, before.start, end, "user", canonical(f"am {words}")) if introduced else None
     pronoun = _PRONOUN.match(words)
     if pronoun is not None and before.relation is not None:
         predicate = f"{'is ' if pronoun['be'] else ''}{words[pronoun.end() :]}"
@@ -178,5 +181,5 @@ def _inherited(words: str, start: int, end: int, before: Clause | None) -> Claus
     else:
         return None
     return Clause(
-        words, start, end, before.who, canonical(predicate), before.plural, before.relation, before.relation_name
+        words, before.start, end, before.who, canonical(predicate), before.plural, before.relation, before.relation_name
     )

@@ -39,7 +39,8 @@ _NEW_VERB = (
 _FRAGMENT = r"(?:\d{1,3}(?=[\s,]|$)|(?:an?|from|living|based|working|originally|married|mother|father|single)\s)"
 _SIDE = (
     r"(?:but|because|although|though|whereas|if|unless|until|whether|when|whenever|except|however|"
-    r"(?:since|so|while|as|where|before|after|once|and|or|plus|even though|in case)(?= (?:i|i'm|i've|we|we're|my|our"
+    r"(?:since|so(?! you know)|while|as(?! you know)|where|before|after|once|and|or|plus|even though|in case)(?= "
+    r"(?:i|i'm|i've|we|we're|my|our"
     r"|he|she|they|it|it's|you|there|no|please|the|that)\b))"
 )
 _BORDER = re.compile(

@@ -55,6 +55,11 @@ _MARRIED_TO = re.compile(r"(?:am|have been|got) married to (?P<name>.+)", re.IGN
 _DATING = re.compile(
     r"(?:am|have been) (?:dating|engaged to|in a relationship with|going out with) (?P<name>.+)", re.IGNORECASE
 )
+_BROKE_UP = re.compile(
+    r"(?:have )?(?:broke|broken|split) up with (?:my (?:girlfriend|boyfriend|partner|fianc\w+),? ?)?"
+    r"(?P<name>[^\W\d_].*)?",
+    re.IGNORECASE,
+)
 _STATUS = re.compile(
     r"(?:am|have been|got|have got|have gotten|was) (?:recently )?(?P<status>married|divorced|engaged|widowed|single"
     r"|separated|in a relationship)(?P<rest>.*)",
@@ -155,6 +160,8 @@ def _partner(predicate: str) -> Iterator[Finding]:
     if match := _MARRIED_TO.match(predicate):
         for name in _plain([names.person(match["name"])]):
             yield Finding("spouse_name", name, 0.9)
+    elif match := _BROKE_UP.match(predicate):
+        yield Finding("partner_name", "".join(_plain([names.person(match["name"] or "")])), 0.85, retract=True)
     elif match := _DATING.match(predicate):
         for name in _plain([names.person(match["name"])]):
             yield Finding("partner_name", name, 0.85)

@@ -25,7 +25,7 @@ _IN_PASSING = re.compile(r"\b(?<!outgrown )(?<!outgrew )my (?P<thing>[\w-]+(?: n
 _ANY_MORE = re.compile(r"\b(?:any ?more|any longer|no longer)\b|outg", re.IGNORECASE)
 _INTOLERANT = re.compile(r"am (?P<thing>lactose|gluten|fructose|histamine)[- ]intolerant\b", re.IGNORECASE)
 _CANNOT = re.compile(
-    r"(?:can't|am unable to|am not allowed to|must not|am not able to) (?:eat|have|tolerate|digest) (?P<list>.+)",
+    r"(?:can't|am unable to|am not allowed to|must not|am not able to) (?:eat|drink|have|tolerate|digest) (?P<list>.+)",
     re.IGNORECASE,
 )
 _UNABLE = ("can't", "am unable", "am not", "must not")
@@ -60,8 +60,8 @@ _DIET_WORDS = (
 _DIET = re.compile(
     rf"(?:am|became|have become|have been|went|have gone|turned|have turned|follow|keep|am on|eat|am eating|stick to)"
     rf"(?: (?:an?|the|only|now|on|strictly|a strict|just))*"
-    rf" (?P<diet>{_DIET_WORDS})(?: (?:diet|food|person|meals|again|for|since|now|only|lifestyle|and|in|last|this|at"
-    rf"|\d|all|these|too|because|so|by)\b.*)?$",
+    rf" (?P<diet>{_DIET_WORDS})(?: (?:diet|food|person|meals|again|for|since|now|a|one|two|three|four|five|six|ten"
+    rf"|many|only|lifestyle|and|in|last|this|at|\d|all|these|too|because|so|by)\b.*)?$",
     re.IGNORECASE,
 )
 _DIET_NO_MORE = re.compile(

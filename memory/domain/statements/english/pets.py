@@ -49,10 +49,16 @@ _ARE_NAMED = re.compile(rf"(?:my|our) {_PET}s(?:'? names)? are(?: called| named)
 _IS = re.compile(rf"(?P<name>.{{2,40}}?) is (?:my|our) {_PET}$", re.IGNORECASE)
 _HAVE_NAMED = re.compile(
     rf"(?:have|own|am the owner of|adopted|have adopted|got|bought|rescued|have rescued|welcomed) (?:an?|one|our "
-    rf"first|my first) {_PET}(?P<joint>,? (?:called|named|whose name is) |, | )(?P<name>.+)",
+    rf"first|my first) {_PET}(?:,? (?:called|named|whose name is) |,? (?=(?-i:[^\W\d_a-z])))(?P<name>.+)",
     re.IGNORECASE,
 )
-_ALSO_NAMED = re.compile(rf"(?:,|and) (?:an?|one) {_PET} (?:called|named) (?P<name>.+)", re.IGNORECASE)
+_ALSO_NAMED = re.compile(
+    rf"(?:,|and) (?:an?|one) {_PET}(?: (?:called|named) |,? (?=(?-i:[^\W\d_a-z])))(?P<name>.+)", re.IGNORECASE
+)
+_ALSO_NAMELESS = re.compile(
+    rf"(?:,|and) (?:(?P<count>{_NUMBERS}) |an? )(?P<words>{_ADJECTIVES}(?P<pet>{_WORD}))(?P<plural>e?s)?[ .!]*$",
+    re.IGNORECASE,
+)
 _HAVE = re.compile(
     rf"(?:have|own|adopted|have adopted|got|rescued) (?:(?P<count>{_NUMBERS}) |an? |one "
     rf")(?P<words>{_ADJECTIVES}(?P<pet>{_WORD}))(?P<plural>e?s)?(?P<rest>$|[ ,.!].*)",
@@ -110,8 +116,12 @@ def _has(predicate: str) -> Iterator[Finding]:
         found += _one(match["pet"], match["name"], 0.95)
         for more in _ALSO_NAMED.finditer(match["name"]):
             found += _one(more["pet"], more["name"], 0.95)
+        if found and (nameless := _ALSO_NAMELESS.search(match["name"])):
+            found += _nameless(nameless)
     if not found and (match := _HAVE.match(predicate)) and _EXCLUDED_AFTER.match(match["rest"]) is None:
         found += _nameless(match)
+        if second := _ALSO_NAMELESS.search(match["rest"]):
+            found += _nameless(second)
     yield from found
 
 

@@ -25,9 +25,11 @@ _DETERMINER = re.compile(
 _TRAILING = re.compile(
     r"[\s,]+(?:too|as well|also|a lot|so much|very much|the most|most of all|the best|though|now|right now|these "
     r"days|nowadays|"
-    r"lately|recently|any ?more|any longer|unfortunately|badly|severely|really|at all|please|by the way|btw|ha(?:ha)+|"
+    r"lately|recently|any ?more|any longer|unfortunately|badly|severely|really|at all|at home|please|by the way|btw"
+    r"|fyi|just so you know|as you know|ha(?:ha)+|"
     r"actually|either|in general|generally|you know|again|to be honest|tbh|for now|for sure|sadly|with a passion|"
-    r"more than anything|to death|in particular|myself|all the time|every day|everyday|anyway|since birth|"
+    r"more than anything|to death|in particular|myself|all the time|every day|everyday|sometimes|often|usually"
+    r"|occasionally|anyway|since birth|"
     r"for (?:a (?:long time|while|few \w+|couple of \w+|year|month|week)|many years|years|ages|ever|as long as.*|\w+ "
     r"(?:years|months|weeks|days)|now)|since .*)$",
     re.IGNORECASE,
@@ -37,9 +39,11 @@ _SAYS_NOTHING = re.compile(
     r"(?:(?:it|this|that|these|those|them|they|him|her|he|she|you|me|us|everything|anything|nothing|something|everyone|"
     r"everybody|anyone|someone|nobody|people|stuff|things?|one|ones|lot|none|how|what|when|where|why|who|whether|being|"
     r"my|your|his|their|our|its|yours|mine|theirs|here|there|no|not|to|another|such|other|others|same|both|either"
-    r"|too|so|as|each|much|many|more|less|enough|if|such)\b.*|(?:a )?(?:new|old|good|bad|big|small|nice|lot|bit|few))",
+    r"|too|so|as|each|much|many|more|less|enough|if|just|fyi|btw)\b.*|(?:a )?(?:new|old|good|bad|big|small|nice|lot"
+    r"|bit|few))",
     re.IGNORECASE,
 )
+_SENTENCE = re.compile(r"\s(?:is|are|was|were|isn't|aren't)\s", re.IGNORECASE)
 
 
 def head(text: str) -> str:
@@ -65,7 +69,7 @@ def _is_value(value: str) -> bool:
         return False
     if not any(char.isalpha() for char in value) or any(char in value for char in "\ufffc@#{}<>\\"):
         return False
-    return _SAYS_NOTHING.fullmatch(value) is None
+    return _SAYS_NOTHING.fullmatch(value) is None and _SENTENCE.search(value) is None
 
 
 def items(text: str) -> list[str]:

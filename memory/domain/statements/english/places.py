@@ -24,6 +24,9 @@ _MOVED = re.compile(
     rf"(?P<origin>.{{1,60}}?))? to (?P<place>{_QUALIFIER}.+)",
     re.IGNORECASE,
 )
+_SOMEBODY_LIVING = re.compile(
+    rf"am an? [\w' -]{{2,80}}? (?:living|based|located) in (?P<place>{_QUALIFIER}.+)", re.IGNORECASE
+)
 _MOVED_INTO = re.compile(
     r"(?:have )?moved (?:in)?to (?:my|our|an?|the) (?:[\w-]+ ){0,3}(?:flat|apartment|house|home|place|studio|condo"
     r"|room) in (?P<place>.+)",
@@ -60,7 +63,7 @@ def find(clause: Clause, _today: date) -> Iterator[Finding]:
     if match := _LIVES.match(predicate):
         if _TEMPORARY.search(predicate) is None:
             yield from homes(match["place"])
-    elif match := _MOVED_INTO.match(predicate):
+    elif match := _SOMEBODY_LIVING.match(predicate) or _MOVED_INTO.match(predicate):
         yield from homes(match["place"])
     elif match := _MOVED.match(predicate):
         yield from _moved(match)

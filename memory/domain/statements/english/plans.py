@@ -67,6 +67,7 @@ _GOAL_TRAILING = re.compile(
 )
 _NOT_LEARNED = re.compile(r"(?:to\b|that\b|how\b|about\b|a lot|so much|something|from\b|more\b)", re.IGNORECASE)
 _MAX_PLAN_CHARS = 100
+_MAX_WHERE_WORDS = 6
 
 
 def find(clause: Clause, today: date) -> Iterator[Finding]:
@@ -91,7 +92,9 @@ def _appointment(match: re.Match[str], today: date) -> Iterator[Finding]:
     if hit is None or hit.day < today or not what:
         return
     time = _TIME.search(match["rest"])
-    value = f"{what} {time['time'].strip()}" if time else what
+    where = phrases.collapsed(_HANGING.sub("", _TIME.sub("", match["rest"][: hit.start])))
+    known = where.count(" ") < _MAX_WHERE_WORDS and where.startswith(("to ", "at ", "with ", "in ", "for "))
+    value = " ".join([what, *([where] if known else []), *([time["time"].strip()] if time else [])])
     yield Finding("appointment", value, 0.9, when=hit.day)
 
 

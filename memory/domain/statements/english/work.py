@@ -67,9 +67,12 @@ _HEADS_OF = re.compile(r"(?:head|director|vp|vice president|chief|manager|member
 _AFTER_ROLE = re.compile(r"(?: and [\w ]{2,30}?)? (?:at|for|with) (?P<employer>.+)", re.IGNORECASE)
 _ROLE_FROM = re.compile(r" from (?P<place>.+)", re.IGNORECASE)
 _EMPLOYER_END = re.compile(
-    r"(?: as | in | on | since | for | from | and | where |, |[(.!?;–]| because | to | doing | until | but )",
+    r"(?: as | in | on | since | for | from | and | where |, |[(!?;–]|(?<![A-Z])\.(?=\s|$)| because | to | doing | "
+    r"until | but "
+    r"|(?: today| tonight| this week| right now| now| these days)\b)",
     re.IGNORECASE,
 )
+_AND_PARTNER = re.compile(r" & [A-Z][\w'-]{0,40}")
 _CALLED = re.compile(r".{0,60}\b(?:called|named) (?P<name>.+)", re.IGNORECASE)
 _AS_ROLE = re.compile(rf".{{1,80}}? as (?:{_ARTICLE})?(?P<role>.+)", re.IGNORECASE)
 _GENERIC_EMPLOYER = re.compile(r"(?:the|a|an) (?:\w+[ -]){0,3}(?P<last>\w+)$", re.IGNORECASE)
@@ -128,7 +131,9 @@ def employer(text: str) -> str:
         return names.proper(called["name"])
     bare = phrase.removeprefix("the ").removeprefix("The ")
     if name := names.proper(bare):
-        return "" if name.lower() in words_places.COUNTRIES else name
+        partner = _AND_PARTNER.match(bare[len(name) :])
+        whole = f"{name}{partner[0]}" if partner else name
+        return "" if name.lower() in words_places.COUNTRIES else whole
     if phrases.clean(phrase).lower() == "office":
         return ""
     generic = _GENERIC_EMPLOYER.match(phrases.clean_edges(phrase))
@@ -174,7 +179,8 @@ def _employers(predicate: str) -> Iterator[Finding]:
             yield Finding("work_field", field, 0.85)
         return
     found = employer(match["employer"])
-    if match.re is _JOINED and not found[:1].isupper():
+    passing = match.re is _JOINED or predicate.lower().startswith("am working")
+    if passing and not found[:1].isupper():
         return
     if found:
         yield Finding("employer", found, 0.9)
