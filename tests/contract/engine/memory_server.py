@@ -1,5 +1,7 @@
 """A memory server for tests: the real contract behind the real interceptors, answers from a script."""
 
+# ruff: noqa: N802 - methods have the names of the contract
+
 from __future__ import annotations
 
 import asyncio
