@@ -47,6 +47,9 @@ from mesh.runtime.serve import Process, Worker, serve
 from mesh.telemetry.process import Telemetry
 from mesh.telemetry.traces import process_tracing
 
+LAST_WORDS_S = 2.0
+"""How long HTTP may take to tell its clients that the gateway stops, after the drain time."""
+
 
 @dataclass(frozen=True, slots=True)
 class Ports:
@@ -105,7 +108,10 @@ class GatewayServer:
         )
         self._readiness = self._checks()
         self._http = HttpServer(
-            Edge(self._edge_parts(authenticate)), settings.http_host, settings.http_port, settings.rpc.drain_s
+            Edge(self._edge_parts(authenticate)),
+            settings.http_host,
+            settings.http_port,
+            settings.rpc.drain_s + LAST_WORDS_S,
         )
         self._serving: asyncio.Task[None] | None = None
 
@@ -144,19 +150,28 @@ class GatewayServer:
         await self._public.drain()
 
     async def stop(self, grace_s: float | None = None) -> None:
-        """Refuse new calls, finish those in progress within the drain time. Safe to call twice."""
+        """Refuse new calls and finish those in progress. What takes longer than that is told so. Safe to call twice.
+
+        Args:
+            grace_s: seconds for calls in progress; the drain time of the settings by default.
+        """
+        grace_s = self._settings.rpc.drain_s if grace_s is None else grace_s
         await self.drain()
         self._http.stop()
-        await self._public.stop(grace_s)
-        if self._serving is not None:
-            await self._serving
-        await self._inner.stop(grace_s)
+        await asyncio.gather(self._public.stop(grace_s), self._http_finished(grace_s))
+        # Streams that still run over HTTP end with an error event now, because their calls do.
+        await self._inner.stop(0)
+        await self._http_finished(LAST_WORDS_S)
 
     async def close(self) -> None:
         """Release connections and files, after `stop`."""
         await self._channels.close()
         await self._db.close()
         shutil.rmtree(self._directory, ignore_errors=True)
+
+    async def _http_finished(self, timeout_s: float) -> None:
+        if self._serving is not None:
+            await asyncio.wait({self._serving}, timeout=timeout_s)
 
     @property
     def _inner_address(self) -> str:

@@ -12,7 +12,7 @@ import pytest_asyncio
 from mesh.models.settings import ModelSettings
 from mesh.testing.postgres import MeshDatabase
 from tests.mesh.harness import Mesh, MeshOptions, running_mesh
-from tests.wire.gemini import FakeGemini
+from tests.mesh.mesh_gemini import MeshGemini
 
 
 @pytest.fixture(scope="module")
@@ -30,23 +30,23 @@ async def mesh(module_mesh_database: MeshDatabase, socket_directory: Path) -> As
 
 
 @pytest.fixture(scope="module")
-def gemini() -> Iterator[FakeGemini]:
+def gemini() -> Iterator[MeshGemini]:
     """A fake Gemini at the wire."""
-    with FakeGemini() as fake:
+    with MeshGemini() as fake:
         yield fake
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def gemini_mesh(
-    module_mesh_database: MeshDatabase, socket_directory: Path, gemini: FakeGemini
+    module_mesh_database: MeshDatabase, socket_directory: Path, gemini: MeshGemini
 ) -> AsyncIterator[Mesh]:
     """A mesh whose model, extractor and embedder are Gemini."""
     models = ModelSettings(
         gemini_api_key="test-key",
         gemini_base_url=gemini.base_url,
-        first_token_timeout_s=0.5,
-        stall_timeout_s=0.5,
-        request_timeout_s=2.0,
+        first_token_timeout_s=1.5,
+        stall_timeout_s=1.5,
+        request_timeout_s=1.5,
         attempts=1,
     )
     async with running_mesh(module_mesh_database, socket_directory, MeshOptions(models=models)) as running:
