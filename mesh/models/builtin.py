@@ -17,6 +17,7 @@ from mesh.models.phrasing import selection
 from mesh.models.phrasing.days import Calendar
 from mesh.models.phrasing.english import English
 from mesh.models.phrasing.message import Act, Message, understood
+from mesh.models.phrasing.phrases import Phrases
 from mesh.models.phrasing.ukrainian import Ukrainian
 from mesh.models.phrasing.wording import shortened
 from mesh.models.protocols import Finish, ModelEvent, ModelRequest, TextDelta
@@ -62,7 +63,7 @@ def compose(request: ModelRequest) -> str:
 
 def _reply(request: ModelRequest, message: Message) -> str:
     calendar = Calendar(request.zone, request.now)
-    say = Ukrainian(calendar) if message.language == "uk" else English(calendar)
+    say: Phrases = Ukrainian(calendar) if message.language == "uk" else English(calendar)
     replies: dict[Act, Callable[[], str]] = {
         "greeting": lambda: say.greeting(_known_name(request)),
         "thanks": say.thanks,
@@ -76,14 +77,14 @@ def _reply(request: ModelRequest, message: Message) -> str:
     return replies.get(message.act, lambda: say.noted(message.statements))()
 
 
-def _summarised(request: ModelRequest, say: English | Ukrainian) -> str:
+def _summarised(request: ModelRequest, say: Phrases) -> str:
     found = selection.summary(request)
     if found.empty:
         return say.nothing_about_user()
     return say.summary(found.facts) if found.facts else say.answer(found)
 
 
-def _answered(request: ModelRequest, message: Message, say: English | Ukrainian) -> str:
+def _answered(request: ModelRequest, message: Message, say: Phrases) -> str:
     """Acknowledge what was told beside the question, then answer it; a task is answered by what bears on it."""
     asked = message.question or message.text
     found = selection.select(request, asked, [_own_name(request)])

@@ -39,29 +39,37 @@ class English:
     calendar: Calendar
 
     def greeting(self, name: str) -> str:
+        """Greet back, by name when it is known."""
         hello = f"Hello, {name}." if name else "Hello."
         return f"{hello} Tell me something about yourself, or ask me what I remember."
 
     def assistant(self, own_name: str) -> str:
+        """Say who answers, and that no model does."""
         who = f"I'm {own_name}. " if own_name else ""
         return f"{who}No language model is connected: I'm the built-in responder, and I answer from what you told me."
 
     def thanks(self) -> str:
+        """Answer thanks."""
         return THANKS
 
     def farewell(self) -> str:
+        """Answer a farewell."""
         return FAREWELL
 
     def nothing(self) -> str:
+        """Say that nothing is known about what was asked."""
         return NOTHING_KNOWN
 
     def nothing_about_user(self) -> str:
+        """Say that nothing is known about the user."""
         return NOTHING_ABOUT_USER
 
     def cannot(self) -> str:
+        """Say that a task needs a model."""
         return CANNOT
 
     def kept(self) -> str:
+        """Say that words were kept which neither tell nor ask."""
         return KEPT
 
     def noted(self, statements: Sequence[str]) -> str:

@@ -57,32 +57,41 @@ class Ukrainian:
     calendar: Calendar
 
     def greeting(self, name: str) -> str:
+        """Greet back, by name when it is known."""
         hello = f"Вітаю, {name}." if name else "Вітаю."
         return f"{hello} Розкажіть щось про себе або запитайте, що я пам'ятаю."
 
     def assistant(self, own_name: str) -> str:
+        """Say who answers, and that no model does."""
         who = f"Я {own_name}. " if own_name else ""
         return f"{who}Мовну модель не під'єднано: це вбудований відповідач, який спирається на те, що ви розповіли."
 
     def thanks(self) -> str:
+        """Answer thanks."""
         return "Прошу."
 
     def farewell(self) -> str:
+        """Answer a farewell."""
         return "До побачення. Усе, що ви розповіли, збережено."
 
     def nothing(self) -> str:
+        """Say that nothing is known about what was asked."""
         return "Поки що я нічого про це не знаю. Розкажіть, і я запам'ятаю."
 
     def nothing_about_user(self) -> str:
+        """Say that nothing is known about the user."""
         return "Поки що я нічого про вас не знаю. Розкажіть щось, і я запам'ятаю."
 
     def cannot(self) -> str:
+        """Say that a task needs a model."""
         return "Цього я не можу: мовну модель не під'єднано, тому відповідаю лише з того, що ви розповіли."
 
     def kept(self) -> str:
+        """Say that words were kept which neither tell nor ask."""
         return "Занотовано. Мовну модель не під'єднано, тому я лише зберігаю сказане й відповідаю з нього."
 
     def noted(self, statements: Sequence[str]) -> str:
+        """Repeat what was told."""
         return (
             f"Занотовано: {_quoted(shortened(' '.join(statements), _MAX_NOTED_CHARS))}" if statements else "Занотовано."
         )

@@ -87,11 +87,6 @@ def one(text: str) -> str:
     return clean(_SEPARATOR.split(head(text), maxsplit=1)[0])
 
 
-def capitalised_items(text: str) -> list[str]:
-    """Return the items of a list that are spelled as proper names."""
-    return [value for value in items(text) if value[:1].isupper()]
-
-
 _ING_IRREGULAR = {"lie": "lying", "die": "dying", "tie": "tying", "ski": "skiing", "be": "being", "see": "seeing"}
 _DOUBLED = re.compile(r"(?:swim|run|jog|knit|sit|get|chat|plan|shop|travel|program|hit|cut|win|put|stop)$")
 _BASE_IRREGULAR = {
@@ -104,7 +99,6 @@ _BASE_IRREGULAR = {
     "presenting": "present", "defending": "defend", "skiing": "ski", "baking": "bake", "quitting": "quit",
     "saving": "save", "losing": "lose", "improving": "improve", "becoming": "become",
 }  # fmt: skip
-_VOWELS = "aeiou"
 
 
 def gerund(verb: str) -> str:
