@@ -42,8 +42,8 @@ class StatusInterceptor:
             except (grpc.aio.AbortError, grpc.aio.InternalError):
                 _note_ended_elsewhere(rpc)
                 raise
-            except Exception as error:  # noqa: BLE001 - the boundary: whatever it is, the caller must not see it
-                await _answer(method, rpc, _defect(error))
+            except Exception as error:
+                await _answer(method, rpc, _expected_in(error) or _defect(error))
 
         return handle
 
@@ -55,6 +55,19 @@ async def _answer(method: Method, rpc: Rpc, error: MeshError) -> Never:
     status = to_status(error, rpc.request_id)
     trailing = ((REQUEST_ID_KEY, rpc.request_id), (DETAILS_KEY, status.SerializeToString()))
     await rpc.context.abort(rpc.code, status.message, trailing)
+
+
+def _expected_in(error: Exception) -> MeshError | None:
+    """Return the error that a failed task group stands for, when nothing in it is a defect."""
+    if not isinstance(error, ExceptionGroup):
+        return None
+    expected, defects = error.split(MeshError)
+    if expected is None or defects is not None:
+        return None
+    first: Exception = expected
+    while isinstance(first, ExceptionGroup):
+        first = first.exceptions[0]
+    return first if isinstance(first, MeshError) else None
 
 
 def _defect(cause: Exception) -> Internal:

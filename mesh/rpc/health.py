@@ -81,11 +81,11 @@ class _Servicer(health_pb2_grpc.HealthServicer):  # type: ignore[misc] # the pac
     def __init__(self, health: Health) -> None:
         self._health = health
 
-    async def Check(self, request: HealthCheckRequest, context: _Context) -> HealthCheckResponse:  # noqa: N802
+    async def Check(self, request: HealthCheckRequest, context: _Context) -> HealthCheckResponse:
         status = self._health.status(request.service)
         if status == HealthCheckResponse.SERVICE_UNKNOWN:
             await context.abort(grpc.StatusCode.NOT_FOUND, "the server has no such name")
         return HealthCheckResponse(status=status)
 
-    async def Watch(self, request: HealthCheckRequest, context: _Context) -> None:  # noqa: N802
+    async def Watch(self, request: HealthCheckRequest, context: _Context) -> None:
         await self._health.watch(request.service, context)

@@ -179,6 +179,7 @@ def _options(settings: RpcSettings) -> list[tuple[str, int]]:
     return [
         ("grpc.max_receive_message_length", settings.max_message_bytes),
         ("grpc.max_send_message_length", -1),
+        ("grpc.max_concurrent_streams", settings.max_concurrent_rpcs + settings.max_concurrent_streams),
         ("grpc.so_reuseport", 0),  # a second server on the same port must fail, not share its calls
         ("grpc.keepalive_time_ms", 60_000),
         ("grpc.keepalive_timeout_ms", 10_000),

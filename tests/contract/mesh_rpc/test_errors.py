@@ -43,7 +43,7 @@ def raising(error: BaseException) -> EchoServicer:
 async def drained(call: Any, received: list[Any]) -> None:
     """Read a stream to its end; what came before an error is in the list."""
     async for item in call:
-        received.append(item)  # noqa: PERF401 - a comprehension would lose what came before the error
+        received.append(item)
 
 
 async def failed(call: Any) -> MeshError:
@@ -134,6 +134,39 @@ async def test_cancellation_that_nobody_asked_for_is_answered_at_once() -> None:
     assert (type(back), back.reason) == (errors.Unavailable, Reason.SERVICE_UNAVAILABLE)
 
 
+@pytest.mark.parametrize(
+    ("failures", "reason"),
+    [
+        ([errors.Unavailable(Reason.MODEL_UNAVAILABLE, "away")], Reason.MODEL_UNAVAILABLE),
+        (
+            [errors.Unavailable(Reason.MODEL_UNAVAILABLE, "a"), errors.Aborted(Reason.CONFLICT, "b")],
+            Reason.MODEL_UNAVAILABLE,
+        ),
+        ([errors.Unavailable(Reason.MODEL_UNAVAILABLE, "away"), RuntimeError(SECRET)], Reason.INTERNAL),
+    ],
+)
+async def test_error_in_a_task_group_is_the_error_of_the_call(failures: list[Exception], reason: Reason) -> None:
+    servicer = EchoServicer()
+
+    async def say(request: Any) -> Any:
+        ready = asyncio.Event()
+
+        async def fail(error: Exception) -> None:
+            await ready.wait()
+            raise error
+
+        async with asyncio.TaskGroup() as group:
+            for error in failures:
+                group.create_task(fail(error))
+            ready.set()
+
+    servicer.say = say
+    async with serving(servicer=servicer) as echo:
+        back = await failed(echo.stub.Say(pb().SayRequest()))
+    assert back.reason is reason
+    assert "hunter2" not in back.message
+
+
 async def test_answer_of_the_wrong_type_is_internal() -> None:
     servicer = EchoServicer()
 
@@ -183,7 +216,7 @@ async def test_stream_is_closed_when_its_reader_leaves() -> None:
 
 async def test_abort_of_the_servicer_itself_is_left_as_it_is() -> None:
     class Aborting(EchoServicer):
-        async def Say(self, request: Any, context: Any) -> Any:  # noqa: N802 - the RPC's name
+        async def Say(self, request: Any, context: Any) -> Any:
             await context.abort(grpc.StatusCode.OUT_OF_RANGE, "too far")
 
     async with serving(servicer=Aborting()) as echo:
