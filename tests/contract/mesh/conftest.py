@@ -19,10 +19,10 @@ from mesh.db.embedded import EmbeddedPostgres
 from mesh.db.migrate import ServiceSchema
 from mesh.db.pool import Database
 from mesh.db.settings import DatabaseSettings, EmbeddedSettings
-from mesh.testing.postgres import Cluster, MeshDatabase
+from mesh.testing.postgres import Cluster, MeshDatabase, scratch_dir
 from tests.contract.mesh.schemas import OTHER, PROBE
 
-SETTINGS = EmbeddedSettings.from_environ(os.environ)  # noqa: TID251 - a test run has no settings object
+SETTINGS = EmbeddedSettings.from_environ(os.environ)
 QUICK = replace(SETTINGS, durable=False)
 EMPTY = "truncate probe.things, probe.idempotency, probe.outbox, probe.leases restart identity"
 
@@ -106,7 +106,7 @@ def copy(source: Path, target: Path) -> Path:
 
 @contextmanager
 def _directory() -> Iterator[Path]:
-    path = Path(tempfile.mkdtemp(prefix="mnemesh-embedded-"))
+    path = Path(tempfile.mkdtemp(prefix="mnemesh-embedded-", dir=scratch_dir()))
     path.chmod(0o755)
     try:
         yield path
