@@ -20,7 +20,7 @@ class DeadlineInterceptor:
         self._default_s = min(default_s, cap_s)
         self._cap_s = cap_s
 
-    def wrap(self, method: Method, proceed: Handler) -> Handler:
+    def wrap(self, method: Method, proceed: Handler) -> Handler:  # noqa: ARG002 - the same for every method
         async def handle(rpc: Rpc) -> bytes | None:
             asked_s = cast("float | None", rpc.context.time_remaining())
             if asked_s is not None and asked_s <= self._cap_s:

@@ -42,7 +42,7 @@ class StatusInterceptor:
             except (grpc.aio.AbortError, grpc.aio.InternalError):
                 _note_ended_elsewhere(rpc)
                 raise
-            except Exception as error:
+            except Exception as error:  # noqa: BLE001 - the boundary: whatever it is, the caller must not see it
                 await _answer(method, rpc, _expected_in(error) or _defect(error))
 
         return handle

@@ -81,7 +81,7 @@ class MethodTable(grpc.GenericRpcHandler):
 class UnknownMethods(grpc.GenericRpcHandler):
     """Answers whatever no other handler knows; to be added last."""
 
-    def service(self, handler_call_details: grpc.HandlerCallDetails) -> _RpcMethodHandler:
+    def service(self, handler_call_details: grpc.HandlerCallDetails) -> _RpcMethodHandler:  # noqa: ARG002 - any
         return _UNKNOWN_METHOD
 
 
@@ -130,7 +130,7 @@ def _adapt(method: Method, chain: Handler) -> _RpcMethodHandler:
     return cast("_RpcMethodHandler", cast("Callable[[Any], Any]", factory)(run))
 
 
-async def _refuse(requests: AsyncIterator[bytes], context: _Context) -> None:
+async def _refuse(requests: AsyncIterator[bytes], context: _Context) -> None:  # noqa: ARG001 - none is read
     status = to_status(Unimplemented(Reason.METHOD_NOT_FOUND, "the server does not have this method"))
     trailing = ((DETAILS_KEY, status.SerializeToString()),)
     await context.abort(grpc.StatusCode.UNIMPLEMENTED, status.message, trailing)

@@ -1,3 +1,4 @@
+# ruff: noqa: N802 - methods of a servicer have the names of their RPCs
 """The test service: compiled on first use, served on a socket file, its behaviour set by each test."""
 
 from __future__ import annotations
@@ -144,7 +145,7 @@ async def serving(
         await server.set_ready(ready)
         signer = TokenSigner(KEYS, "tests")
         target = rpc_settings.listen if port == 0 else f"127.0.0.1:{port}"
-        bare = grpc.aio.insecure_channel(target)
+        bare = grpc.aio.insecure_channel(target)  # noqa: TID251 - a client that is not ours
         mesh = connect(target, "echo", signer, channel, tracing=tracing)
         try:
             with acting_as(CALLER):

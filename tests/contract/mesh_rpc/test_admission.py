@@ -35,11 +35,11 @@ class Gated(EchoServicer):
         async with self.changed:
             await asyncio.wait_for(self.changed.wait_for(lambda: self.inside == number), 10)
 
-    async def Say(self, request: Any, context: Any) -> Any:
+    async def Say(self, request: Any, context: Any) -> Any:  # noqa: N802 - the RPC's name
         await self.pass_gate()
         return pb().SayResponse(text=request.text)
 
-    async def Count(self, request: Any, context: Any) -> AsyncIterator[Any]:
+    async def Count(self, request: Any, context: Any) -> AsyncIterator[Any]:  # noqa: N802 - the RPC's name
         await self.pass_gate()
         yield pb().SayResponse()
 
@@ -118,7 +118,7 @@ async def _until_served(stub: Any, servicer: Gated) -> None:
         try:
             await _say(stub, "x")
         except grpc.aio.AioRpcError as error:
-            assert error.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
+            assert error.code() is grpc.StatusCode.RESOURCE_EXHAUSTED  # noqa: PT017 - any other is a failure
         else:
             return
     raise AssertionError("the place was never free again")

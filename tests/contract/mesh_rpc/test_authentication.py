@@ -130,19 +130,19 @@ async def test_handler_sees_the_principal_that_was_signed(kind: Kind) -> None:
             call = current_call()
             seen.append((call.principal, call.tenant_id, call.user_id, current_principal(), call.method))
 
-        async def Say(self, request: Any, context: Any) -> Any:
+        async def Say(self, request: Any, context: Any) -> Any:  # noqa: N802 - the RPC's name
             self.note()
             return await self.say(request)
 
-        async def Count(self, request: Any, context: Any) -> AsyncIterator[Any]:
+        async def Count(self, request: Any, context: Any) -> AsyncIterator[Any]:  # noqa: N802
             self.note()
             yield pb().SayResponse()
 
-        async def Gather(self, requests: AsyncIterator[Any], context: Any) -> Any:
+        async def Gather(self, requests: AsyncIterator[Any], context: Any) -> Any:  # noqa: N802
             self.note()
             return pb().SayResponse()
 
-        async def Chat(self, requests: AsyncIterator[Any], context: Any) -> AsyncIterator[Any]:
+        async def Chat(self, requests: AsyncIterator[Any], context: Any) -> AsyncIterator[Any]:  # noqa: N802
             self.note()
             yield pb().SayResponse()
 

@@ -38,15 +38,15 @@ class Slow(EchoServicer):
         finally:
             self.cancelled.set()
 
-    async def Say(self, request: Any, context: Any) -> Any:
+    async def Say(self, request: Any, context: Any) -> Any:  # noqa: N802 - the RPC's name
         await self.wait()
         return pb().SayResponse()
 
-    async def Count(self, request: Any, context: Any) -> AsyncIterator[Any]:
+    async def Count(self, request: Any, context: Any) -> AsyncIterator[Any]:  # noqa: N802 - the RPC's name
         yield pb().SayResponse(number=1)
         await self.wait()
 
-    async def Gather(self, requests: AsyncIterator[Any], context: Any) -> Any:
+    async def Gather(self, requests: AsyncIterator[Any], context: Any) -> Any:  # noqa: N802 - the RPC's name
         self.remaining_s.append(remaining_s())
         async for _ in requests:
             pass

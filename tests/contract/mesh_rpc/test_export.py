@@ -29,7 +29,7 @@ class Collector(trace_service_pb2_grpc.TraceServiceServicer, metrics_service_pb2
         self.requests: list[Any] = []
         self.endpoint = ""
 
-    def Export(self, request: Any, context: Any) -> Any:
+    def Export(self, request: Any, context: Any) -> Any:  # noqa: N802 - the RPC's name
         self.requests.append(request)
         if isinstance(request, trace_service_pb2.ExportTraceServiceRequest):
             return trace_service_pb2.ExportTraceServiceResponse()

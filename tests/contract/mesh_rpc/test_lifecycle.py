@@ -148,7 +148,7 @@ async def test_free_port_is_chosen_and_reported() -> None:
 
 async def test_one_server_answers_on_several_addresses() -> None:
     async with serving(settings={"listen": "127.0.0.1:0", "also_listen": ("unix-abstract:mnemesh-test-two",)}) as echo:
-        other = grpc.aio.insecure_channel("unix-abstract:mnemesh-test-two")
+        other = grpc.aio.insecure_channel("unix-abstract:mnemesh-test-two")  # noqa: TID251 - a client that is not ours
         answer = await stubs()[1].EchoServiceStub(other).Say(pb().SayRequest(text="2"), metadata=echo.identity())
         assert answer.text == (await echo.stub.Say(pb().SayRequest(text="2"))).text == "2"
         await other.close()
@@ -169,7 +169,7 @@ def test_method_without_a_scope_is_refused() -> None:
 
 def test_method_that_is_not_implemented_is_refused() -> None:
     class Partial(stubs()[1].EchoServiceServicer):  # type: ignore[misc]
-        async def Say(self, request: Any, context: Any) -> Any:
+        async def Say(self, request: Any, context: Any) -> Any:  # noqa: N802 - the RPC's name
             return pb().SayResponse()
 
     with pytest.raises(TypeError, match="EchoService/Count as an async generator"):
@@ -178,7 +178,7 @@ def test_method_that_is_not_implemented_is_refused() -> None:
 
 def test_synchronous_method_is_refused() -> None:
     class Synchronous(EchoServicer):
-        def Say(self, request: Any, context: Any) -> Any:  # type: ignore[override]
+        def Say(self, request: Any, context: Any) -> Any:  # type: ignore[override]  # noqa: N802 - the RPC's name
             return pb().SayResponse()
 
     with pytest.raises(TypeError, match="EchoService/Say as a coroutine function"):
@@ -221,12 +221,14 @@ async def _text(call: Any) -> str:
 async def _until_refused(echo: Echo) -> None:
     """Return when a new connection is refused."""
     for _ in range(2000):
-        async with grpc.aio.insecure_channel(echo.target, options=[("grpc.use_local_subchannel_pool", 1)]) as channel:
+        async with grpc.aio.insecure_channel(  # noqa: TID251 - a client that is not ours
+            echo.target, options=[("grpc.use_local_subchannel_pool", 1)]
+        ) as channel:
             health = health_pb2_grpc.HealthStub(channel)
             try:
                 await health.Check(health_pb2.HealthCheckRequest(service="liveness"), timeout=5)
             except grpc.aio.AioRpcError as error:
-                assert error.code() is grpc.StatusCode.UNAVAILABLE
+                assert error.code() is grpc.StatusCode.UNAVAILABLE  # noqa: PT017 - any other is a failure
                 return
     raise AssertionError("the server never refused a call")
 

@@ -36,7 +36,7 @@ class Noting(EchoServicer):
         self.positions: list[Any] = []
         self.request_ids: list[str] = []
 
-    async def Say(self, request: Any, context: Any) -> Any:
+    async def Say(self, request: Any, context: Any) -> Any:  # noqa: N802 - the RPC's name
         self.metadata.append(dict(context.invocation_metadata()))
         self.positions.append(TRACE.get())
         self.request_ids.append(current_request_id())

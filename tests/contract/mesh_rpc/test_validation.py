@@ -186,7 +186,7 @@ class Calls(EchoServicer):
         super().__init__()
         self.calls: list[Any] = []
 
-    async def Say(self, request: Any, context: Any) -> Any:
+    async def Say(self, request: Any, context: Any) -> Any:  # noqa: N802 - the RPC's name
         self.calls.append(current_call())
         self.seen.append(request)
         return pb().SayResponse()
