@@ -16,7 +16,7 @@ def test_codes_are_those_of_google_rpc() -> None:
 
 
 def test_reasons_are_those_of_the_contract() -> None:
-    contract = {name.removeprefix("ERROR_REASON_") for name in error_reason_pb2.ErrorReason.keys()}  # noqa: SIM118
+    contract = {name.removeprefix("ERROR_REASON_") for name, _ in error_reason_pb2.ErrorReason.items()}
     assert {reason.value for reason in Reason} == contract - {"UNSPECIFIED"}
 
 
