@@ -66,7 +66,7 @@ _SUMMARY = re.compile(
     re.IGNORECASE,
 )
 _QUESTION_START = re.compile(
-    r"(?:who|whom|whose|what|what's|whats|where|where's|when|when's|why|how|how's|which|is|are|am|was|were|do|does"
+    r"(?:who|whom|whose|what|what'?s|where|where's|when|when's|why|how|how's|which|is|are|am|was|were|do|does"
     r"|did|can|could|will|would|should|shall|may|might|have|has|had|isn't|aren't|don't|doesn't|didn't)\b|"
     r"(?:tell me|remind me|show me|list|give me|do you (?:know|remember)|recall|"
     r"suggest|recommend|propose|advise me|any idea|i wonder|i'd like to know"

@@ -29,7 +29,7 @@ _TOPICS = (
     _topic(r"allerg|intoleran|алергі", "allergy avoids"),
     _topic(
         r"restaurant|eat\b|eating|food|cook|dinner|lunch|breakfast|meal|menu|recipe|dish|snack|dine|dining|cake"
-        r"|caf[eé]\b|pizza|bake|dessert|picnic|barbecue|groceries|book (?:a|the) table|hungry|cuisine|"
+        r"|cafe\b|café\b|pizza|bake|dessert|picnic|barbecue|groceries|book (?:a|the) table|hungry|cuisine|"
         r"ресторан|їсти|їж[ауі]|готува|вечер|обід|обід|снідан|меню|рецепт|страв|кафе|стол",
         "allergy diet avoids health_condition favorite_food favorite_dish favorite_cuisine favorite_dessert "
         "favorite_drink",

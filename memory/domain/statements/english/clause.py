@@ -76,9 +76,9 @@ _FIRST_PERSON = {
     "attends": "attend", "does": "do", "doesn't": "don't", "suffers": "suffer",
 }  # fmt: skip
 _SPELLINGS = (
-    (re.compile(r"^(?:do not|dont|does not|doesnt)\b", re.IGNORECASE), "don't"),
-    (re.compile(r"^(?:cannot|cant|can not)\b", re.IGNORECASE), "can't"),
-    (re.compile(r"^(?:isn't|aren't|isnt|ain't)\b", re.IGNORECASE), "am not"),
+    (re.compile(r"^(?:do not|don'?t|does not|does(?:n't|nt))\b", re.IGNORECASE), "don't"),
+    (re.compile(r"^(?:cannot|can'?t|can not)\b", re.IGNORECASE), "can't"),
+    (re.compile(r"^(?:isn'?t|aren'?t|ain't)\b", re.IGNORECASE), "am not"),
     (re.compile(r"^have (?:got|gotten) (?=an? )", re.IGNORECASE), "have "),
     (re.compile(r"^have got\b", re.IGNORECASE), "have"),
 )

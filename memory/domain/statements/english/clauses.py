@@ -29,7 +29,7 @@ _NEW_VERB = (
     r"(?:(?:also|just|recently|really|currently|now|still|absolutely|never|sometimes|usually) )?"
     r"(?:(?:live|lives|lived|living|based|grew up|moved|relocated|work|works|worked|working|studying) "
     r"(?:in|at|as|for|to|from|with)\b"
-    r"|(?:love|loves|like|likes|enjoy|enjoys|adore|adores|prefer|hate|hates|dislike|can't|cannot|cant|don't|dont"
+    r"|(?:love|loves|like|likes|enjoy|enjoys|adore|adores|prefer|hate|hates|dislike|can'?t|cannot|don't|dont"
     r"|doesn't|"
     r"am|is|was|were|speak|speaks|teach|teaches|study|studies|own|owns|collect|drive|drives|avoid|avoids|adopted"
     r"|bought|"

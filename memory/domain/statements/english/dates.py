@@ -39,8 +39,8 @@ _COUNT = r"(?:\d{1,3}|a couple of|an?|one|two|three|four|five|six|seven|eight|ni
 
 _PATTERN = re.compile(
     rf"\b(?:{_PREPOSITION})(?:the\s+)?(?:(?P<iso>{_YEAR}-(?:1[0-2]|0[1-9])-(?:3[01]|[12]\d|0[1-9]))"
-    rf"|(?P<day>{_DAY})(?:st|nd|rd|th)?\s+(?:of\s+)?(?P<month>{_MONTH})\b\.?(?:,?\s+(?P<year>{_YEAR}))?"
-    rf"|(?P<month2>{_MONTH})\.?\s+(?P<day2>{_DAY})(?:st|nd|rd|th)?\b(?!:)(?:,?\s+(?P<year2>{_YEAR}))?"
+    rf"|(?P<day>{_DAY})(?:st|[nr]d|th)?\s+(?:of\s+)?(?P<month>{_MONTH})\b\.?(?:,?\s+(?P<year>{_YEAR}))?"
+    rf"|(?P<month2>{_MONTH})\.?\s+(?P<day2>{_DAY})(?:st|[nr]d|th)?\b(?!:)(?:,?\s+(?P<year2>{_YEAR}))?"
     rf"|(?P<relative>day after tomorrow|day before yesterday|today|tonight|tomorrow|yesterday|this morning|this "
     rf"afternoon|this evening|last night)"
     rf"|(?P<which>next|last|this|this coming|coming|past)\s+(?P<unit>week|weekend|month|year|{_WEEKDAY}|{_MONTH}"

@@ -40,8 +40,8 @@ _ALLERGENS = re.compile(
     re.IGNORECASE,
 )
 _OTHER_ALLERGENS = re.compile(
-    r"(?:(?:house )?dust(?: mites)?|(?:birch |grass |tree )?pollen|cats?|dogs?|horses?|bees?|bee stings?|wasps?|wasp "
-    r"stings?|mould|mold|"
+    r"(?:(?:house )?dust(?: mites)?|(?:birch |grass |tree )?pollen|cats?|dogs?|horses?|bees?|wasps?|"
+    r"(?:bee|wasp|insect) (?:st\w{2,6}|bites?|venom)|mould|mold|"
     r"penicillin|aspirin|ibuprofen|antibiotics|amoxicillin|nickel|grass|ragweed|feathers|cat hair|dog hair|animal "
     r"fur|perfume)",
     re.IGNORECASE,

@@ -51,8 +51,8 @@ _AGED = re.compile(r"am an? (?P<age>\d{1,3})[- ]years?[- ]old\b", re.IGNORECASE)
 MAX_AGE = 120
 
 _DAY_MONTH = re.compile(
-    r"(?P<day>\d{1,2})(?:st|nd|rd|th)?(?: of)? (?P<month>[a-z]{3,9})\.?,?(?: (?P<year>(?:19|20)\d\d))?\b"
-    r"|(?P<month2>[a-z]{3,9})\.? (?:the )?(?P<day2>\d{1,2})(?:st|nd|rd|th)?,?(?: (?P<year2>(?:19|20)\d\d))?\b",
+    r"(?P<day>\d{1,2})(?:st|[nr]d|th)?(?: of)? (?P<month>[a-z]{3,9})\.?,?(?: (?P<year>(?:19|20)\d\d))?\b"
+    r"|(?P<month2>[a-z]{3,9})\.? (?:the )?(?P<day2>\d{1,2})(?:st|[nr]d|th)?,?(?: (?P<year2>(?:19|20)\d\d))?\b",
     re.IGNORECASE,
 )
 _MONTHS = {

@@ -43,7 +43,7 @@ REGIONS = phrases(
     new hampshire|new jersey|new mexico|north carolina|north dakota|ohio|oklahoma|oregon|pennsylvania|rhode island
     south carolina|south dakota|tennessee|texas|utah|vermont|virginia|west virginia|wisconsin|wyoming|ontario|alberta
     british columbia|manitoba|saskatchewan|nova scotia|new south wales|queensland|tasmania|bavaria|saxony|tuscany|sicily
-    catalonia|andalusia|normandy|brittany|provence|cornwall|yorkshire|crimea|galicia|transcarpathia|donbas|europe|asia
+    catalonia|andalusia|normandy|brittany|cornwall|yorkshire|crimea|galicia|transcarpathia|donbas|europe|asia
     africa|south america|north america|latin america|scandinavia|middle east|kerala|punjab|bali|silicon valley|bay area
     tx|ca|ny|nj|fl|wa|ma|il|oh|ga|nc|va|az|co|or|pa|mi|mn|md|tn
     """
