@@ -38,7 +38,7 @@ SERVICES = ("gateway", "engine", "memory", "skills")
 """Services that may exist; those whose `schema.py` can be found are migrated."""
 
 _RUN_VARIABLE = "PYTEST_MNEMESH_RUN"
-_environ = os.environ
+_environ = os.environ  # noqa: TID251 - a test run has no settings object; workers inherit the run through this
 _MIN_MEMORY_BYTES = 4 * 1024**3
 _BUSY_TRIES = 100
 _BUSY_PAUSE_S = 0.05
@@ -128,7 +128,7 @@ class Cluster:
 
 def scratch_dir() -> Path:
     """Return where throw-away clusters go: memory where there is plenty, as they are made of a thousand small files."""
-    memory = Path("/dev/shm")
+    memory = Path("/dev/shm")  # noqa: S108 - what is made there has a random name and rights of its own
     if memory.is_dir() and os.access(memory, os.W_OK) and shutil.disk_usage(memory).free > _MIN_MEMORY_BYTES:
         return memory
     return Path(tempfile.gettempdir())

@@ -22,7 +22,7 @@ from mesh.db.settings import DatabaseSettings, EmbeddedSettings
 from mesh.testing.postgres import Cluster, MeshDatabase, scratch_dir
 from tests.contract.mesh.schemas import OTHER, PROBE
 
-SETTINGS = EmbeddedSettings.from_environ(os.environ)
+SETTINGS = EmbeddedSettings.from_environ(os.environ)  # noqa: TID251 - a test run has no settings object
 QUICK = replace(SETTINGS, durable=False)
 EMPTY = "truncate probe.things, probe.idempotency, probe.outbox, probe.leases restart identity"
 

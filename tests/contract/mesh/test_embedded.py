@@ -23,7 +23,7 @@ from tests.contract.mesh.waiting import until_now
 
 ROOT = Path(__file__).parents[3]
 NOBODY = 65534
-QUICK = EmbeddedSettings.from_environ(os.environ, durable=False)
+QUICK = EmbeddedSettings.from_environ(os.environ, durable=False)  # noqa: TID251 - as in a test run
 
 START = """
 import sys
@@ -249,7 +249,7 @@ def test_ordinary_user_runs_a_server_of_its_own(home: Path) -> None:
             said = f"{server.started} {read(server)} {(home / 'cluster').stat().st_uid}"
             postgres.stop()
             os.write(sender, said.encode())
-        except BaseException as error:
+        except BaseException as error:  # noqa: BLE001 - told to the parent, which fails
             os.write(sender, repr(error).encode())
         os._exit(0)
     os.close(sender)

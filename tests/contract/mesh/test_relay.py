@@ -341,7 +341,7 @@ async def test_item_of_a_killed_worker_is_delivered_by_another_after_the_lease(
     db: Database, probe: MeshDatabase
 ) -> None:
     await append(db, "a", "a")
-    victim = subprocess.Popen(
+    victim = subprocess.Popen(  # noqa: ASYNC220 - started and killed, never waited for in between
         [sys.executable, "-c", WORKER, probe.urls["probe"]],
         cwd=Path(__file__).parents[3],
         stdout=subprocess.PIPE,
