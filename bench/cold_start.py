@@ -33,7 +33,7 @@ def main() -> int:
     warm: list[float] = []
     reports: list[dict[str, Any]] = []
     for _ in range(arguments.repeat):
-        mesh = RunningMesh()
+        mesh = RunningMesh(share_models=False)
         try:
             cold.append(_first_turn_s(mesh, reports))
             mesh.stop()

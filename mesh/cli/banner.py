@@ -11,8 +11,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from mesh.cli.settings import CliSettings
-
 FAVOURITE_AVATAR = "mia"
 ASK_TIMEOUT_S = 2.0
 UUID_PATTERN = "[0-9a-f-]{36}"
@@ -79,33 +77,6 @@ def some_avatar(host: str, port: int) -> str:
         connection.close()
     favourites = [avatar for avatar in avatars if avatar.get("avatarId") == FAVOURITE_AVATAR]
     return str((favourites or avatars or [{}])[0].get("uid", ""))
-
-
-def provider_of(settings: CliSettings) -> str:
-    """Return which language model answers, by the rule of the engine's settings."""
-    if settings.model_provider:
-        return settings.model_provider
-    if settings.gemini_api_key:
-        return "gemini"
-    return "openai" if settings.openai_base_url else "builtin"
-
-
-def model_line(settings: CliSettings) -> str:
-    """Return what answers, and how to get something better."""
-    provider = provider_of(settings)
-    if provider == "builtin":
-        advice = "set GEMINI_API_KEY or MNEMESH_OPENAI_BASE_URL for a language model"
-        return f"builtin (answers from memory only) – {advice}"
-    if provider == "openai":
-        return f"openai, {settings.openai_base_url}"
-    return provider
-
-
-def embedder_line(settings: CliSettings) -> str:
-    """Return what makes the vectors."""
-    if settings.embedder in {"", "minilm", "builtin", "local"}:
-        return "minilm-l6-v2 int8, local"
-    return settings.embedder
 
 
 def command_line(arguments: Sequence[str]) -> str:

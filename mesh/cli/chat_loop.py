@@ -134,7 +134,6 @@ def _lines(screen: ChatScreen) -> Iterator[str]:
     if not is_interactive():
         yield from sys.stdin
         return
-    import readline  # noqa: F401, PLC0415 - its presence gives `input` a line editor
 
     while True:
         try:

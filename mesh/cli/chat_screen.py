@@ -115,6 +115,8 @@ class TextScreen:
             self._note(f"{_what(result)}   score {float(result.get('score', 0)):.2f}")
             for part in result.get("parts", []):
                 value, added = float(part.get("value", 0)), float(part.get("contribution", 0))
+                if value == added == 0:
+                    continue
                 self._note(f"  {part.get('arm', ''):<12}{value:>8.2f}  adds {added:+.2f}")
         for arm in answer.get("degraded", []):
             self._note(f"without {arm.get('arm', '')} ({arm.get('reason', '')})")

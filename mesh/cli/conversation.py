@@ -87,8 +87,14 @@ class Conversation:
         return doomed
 
     def why(self, text: str) -> Mapping[str, Any]:
-        """Return what memory finds for a text, with the parts of each score."""
-        body = {"query": text, "avatarId": self.avatar.uid, "limit": WHY_LIMIT, "explain": True}
+        """Return what memory finds for a text outside of this session, as the engine asks it, with parts of scores."""
+        body = {
+            "query": text,
+            "avatarId": self.avatar.uid,
+            "limit": WHY_LIMIT,
+            "explain": True,
+            "excludeSession": self.session_id,
+        }
         return self._client.post("/v1/memory:recall", body)
 
 

@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import Any, TypeVar
 
-from mesh.cli.banner import Banner, banner_lines, command_line, embedder_line, model_line, some_avatar
+from mesh.cli import embedder
+from mesh.cli.banner import Banner, banner_lines, command_line, some_avatar
 from mesh.cli.database import (
     POSTGRES,
     Database,
@@ -17,6 +18,7 @@ from mesh.cli.database import (
     runtime_url,
 )
 from mesh.cli.home import Home, default_home, load_credentials, locate_home, locked, prepare_home, require_room
+from mesh.cli.model_choice import BUILTIN, embedder_line, model_line, read_model_settings
 from mesh.cli.output import err_console, out_console
 from mesh.cli.plan import STOP_ORDER, Ports, choose_ports
 from mesh.cli.problems import Problem
@@ -83,6 +85,7 @@ class Up:
         self._settings = settings
         self._home = home
         self._screen = screen
+        self._models = read_model_settings()
         self._examples = examples
         self._services = installed_services()
         self._ports = choose_ports(settings, http_port, self._services, SETTLE_S)
@@ -91,6 +94,7 @@ class Up:
         self._state = StateFile(
             home, {"http": f"http://{self._ports.reachable}:{self._ports.http}"}, self._ports.by_name()
         )
+        self._embedder_prepared = asyncio.Event()
         self._lost: set[str] = set()
 
     async def run(self) -> None:
@@ -119,22 +123,32 @@ class Up:
         self._screen.remark(f"{name} ended ({how}); starting it again in {pause_s:.1f} s", "warn")
 
     async def _start_and_watch(self, signals: StopSignals) -> None:
-        info = await self._start_database()
-        if signals.asked:
-            return
-        specs = await self._migrate(info)
-        if signals.asked:
-            return
-        for spec in specs:
-            self._supervisor.add(spec)
         async with asyncio.TaskGroup() as group:
-            watchers = [group.create_task(self._database.keep(self)), group.create_task(self._announce(info, specs))]
-            for spec in specs:
-                group.create_task(self._supervisor.keep(spec.name))
-            await signals.wait()
-            for watcher in watchers:
-                watcher.cancel()
+            aside = [group.create_task(self._prepare_embedder())]
+            if started := await self._start_database_and_schemas(signals):
+                info, specs = started
+                for spec in specs:
+                    self._supervisor.add(spec)
+                    group.create_task(self._supervisor.keep(spec.name))
+                aside.append(group.create_task(self._database.keep(self)))
+                aside.append(group.create_task(self._announce(info, specs)))
+                await signals.wait()
+            for task in aside:
+                task.cancel()
             await self._stop_children()
+
+    async def _start_database_and_schemas(self, signals: StopSignals) -> tuple[DatabaseInfo, list[ChildSpec]] | None:
+        """Return the database and what to start on it, or None when a signal came meanwhile."""
+        info = await self._start_database()
+        specs = [] if signals.asked() else await self._migrate(info)
+        return None if signals.asked() else (info, specs)
+
+    async def _prepare_embedder(self) -> None:
+        try:
+            if self._models.embedding_provider() == BUILTIN and not embedder.is_prepared(self._home):
+                await embedder.prepare(self._home)
+        finally:
+            self._embedder_prepared.set()
 
     async def _start_database(self) -> DatabaseInfo:
         with self._screen.step("postgres", "starting PostgreSQL") as step:
@@ -173,13 +187,17 @@ class Up:
         with self._screen.step("servers", f"starting {', '.join(servers)}") as step:
             await self._supervisor.wait_ready(servers)
             step.done_as = _addresses(self._ports)
+        if not self._embedder_prepared.is_set():
+            with self._screen.step("embedder", "preparing the embedder, once") as step:
+                await self._embedder_prepared.wait()
+                step.done_as = "prepared the embedder, once"
         needs_key = self._settings.auth_mode == "api_key"
         url = self._state.urls["http"]
         avatar = "" if needs_key else await asyncio.to_thread(some_avatar, self._ports.reachable, self._ports.http)
         banner = Banner(
             http_url=url,
-            model=model_line(self._settings),
-            embedder=embedder_line(self._settings),
+            model=model_line(self._models),
+            embedder=embedder_line(self._models),
             chat_command=command_line(["chat", *self._chat_options()]),
             avatar_uid=avatar,
             needs_key=needs_key,
@@ -203,8 +221,8 @@ class Up:
                 "postgresql": info.version,
                 "pgvector": info.vector_version,
             },
-            "model": model_line(self._settings),
-            "embedder": embedder_line(self._settings),
+            "model": model_line(self._models),
+            "embedder": embedder_line(self._models),
         }
 
     async def _stop_children(self) -> None:

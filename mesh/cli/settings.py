@@ -44,10 +44,6 @@ class CliSettings:
         url: base URL of the mesh that `chat`, `ingest` and `keys` talk to; empty means the one of this home.
         api_key: sent as bearer token; empty means none.
         user_id: sent as `X-User-ID`; empty means the gateway's local user.
-        model_provider: as the engine reads it, for the banner and `doctor`.
-        gemini_api_key: as the engine reads it; likewise `openai_base_url`.
-        embedder: as the memory reads it.
-        log_level: what the servers log.
     """
 
     home: str = setting("MNEMESH_HOME", "Directory of everything that is kept on this machine.", default="")
@@ -80,11 +76,6 @@ class CliSettings:
     url: str = setting("MNEMESH_URL", "Mesh that `chat`, `ingest` and `keys` talk to.", default="")
     api_key: str = setting("MNEMESH_API_KEY", "API key of `chat`, `ingest` and `keys`.", default="", secret=True)
     user_id: str = setting("MNEMESH_USER_ID", "User that they speak as, where no key is asked for.", default="")
-    model_provider: str = setting("MNEMESH_MODEL_PROVIDER", "Which language model answers.", default="")
-    gemini_api_key: str = setting("GEMINI_API_KEY", "Key of Google's Gemini.", default="", secret=True)
-    openai_base_url: str = setting("MNEMESH_OPENAI_BASE_URL", "An OpenAI-compatible server.", default="")
-    embedder: str = setting("MNEMESH_EMBEDDER", "What makes vectors.", default="")
-    log_level: str = setting("MNEMESH_LOG_LEVEL", "What the servers log.", default="")
 
     def listen_of(self, service: str) -> str:
         """Return the address chosen for a server's gRPC, or an empty text."""

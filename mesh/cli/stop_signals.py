@@ -22,9 +22,8 @@ class StopSignals:
         self._on_second = on_second
         self._asked = asyncio.Event()
 
-    @property
     def asked(self) -> bool:
-        """True once a signal came."""
+        """Tell whether a signal came."""
         return self._asked.is_set()
 
     async def wait(self) -> None:

@@ -27,6 +27,9 @@ from mesh.cli.settings import inherited_environment
 
 START_TIMEOUT_S = 90.0
 STOP_TIMEOUT_S = 60.0
+MODELS = Path.home() / ".cache" / "mnemesh" / "models"
+"""Where memory keeps the prepared embedder when it has no home. Its files are checked against digests."""
+
 _POLL_S = 0.02
 _FOREIGN = ("GEMINI_API_KEY", "OPENAI_API_KEY", "PGHOST", "PGPORT", "PGDATABASE", "PGUSER", "PGPASSWORD")
 
@@ -36,13 +39,17 @@ class RunningMesh:
 
     Args:
         settings: environment variables of `mnemesh up`, on top of an environment without settings of Mnemesh.
-        parent: directory for the home; None means the system's for temporary files. Others must be able to enter it,
-            since an embedded PostgreSQL that root starts runs as another user.
+        share_models: True to use the prepared embedder of this user, which is made once for a machine; False to have
+            the mesh prepare its own, as a new home does.
     """
 
-    def __init__(self, settings: Mapping[str, str] | None = None, parent: Path | None = None) -> None:
-        self.home = Path(tempfile.mkdtemp(prefix="mnemesh-home-", dir=parent))
+    def __init__(self, settings: Mapping[str, str] | None = None, *, share_models: bool = True) -> None:
+        self.home = Path(tempfile.mkdtemp(prefix="mnemesh-home-"))
+        # An embedded PostgreSQL that root starts runs as another user, who has to get in.
         self.home.chmod(0o755)
+        if share_models:
+            MODELS.mkdir(parents=True, exist_ok=True)
+            (self.home / "models").symlink_to(MODELS)
         self._settings = {**_free_addresses(), **(settings or {})}
         self._process: subprocess.Popen[str] | None = None
         self.report: dict[str, Any] = {}
@@ -116,6 +123,12 @@ class RunningMesh:
         if self._process is not None:
             self._end_process(self._process)
         _await_gone(pids.values())
+
+    def kill_command(self) -> None:
+        """Kill `mnemesh up` alone; what it started has to end by itself, all but PostgreSQL."""
+        if self._process is not None:
+            self._process.kill()
+            self._end_process(self._process)
 
     def stop(self) -> int:
         """Stop it as Ctrl-C does, and return the exit code."""

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from mesh.cli import banner as module
-from mesh.cli.banner import Banner, banner_lines, command_line, curl_line, model_line
-from mesh.cli.settings import CliSettings
+from mesh.cli.banner import Banner, banner_lines, command_line, curl_line
+from mesh.cli.model_choice import embedder_line, model_line
+from mesh.models.settings import ModelSettings
 
 BANNER = Banner(
     http_url="http://127.0.0.1:8080",
@@ -50,19 +51,24 @@ def test_where_keys_are_asked_for_the_banner_says_how_to_get_one() -> None:
 @pytest.mark.parametrize(
     ("settings", "begins"),
     [
-        (CliSettings(), "builtin"),
-        (CliSettings(gemini_api_key="k"), "gemini"),
-        (CliSettings(openai_base_url="http://localhost:11434/v1"), "openai"),
-        (CliSettings(gemini_api_key="k", model_provider="builtin"), "builtin"),
+        (ModelSettings(), "builtin"),
+        (ModelSettings(gemini_api_key="k"), "gemini"),
+        (ModelSettings(openai_base_url="http://localhost:11434/v1"), "openai"),
+        (ModelSettings(gemini_api_key="k", provider="builtin"), "builtin"),
     ],
 )
-def test_the_model_line_names_what_answers(settings: CliSettings, begins: str) -> None:
+def test_the_model_line_names_what_answers(settings: ModelSettings, begins: str) -> None:
     assert model_line(settings).startswith(begins)
 
 
 def test_the_built_in_model_says_how_to_get_a_better_one() -> None:
-    assert "GEMINI_API_KEY" in model_line(CliSettings())
-    assert "MNEMESH_OPENAI_BASE_URL" in model_line(CliSettings())
+    assert "GEMINI_API_KEY" in model_line(ModelSettings())
+    assert "MNEMESH_OPENAI_BASE_URL" in model_line(ModelSettings())
+
+
+def test_the_embedder_line_names_what_makes_vectors() -> None:
+    assert "local" in embedder_line(ModelSettings())
+    assert embedder_line(ModelSettings(gemini_api_key="k")) == "gemini, gemini-embedding-001"
 
 
 def test_the_chat_command_is_the_program_that_was_started(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
