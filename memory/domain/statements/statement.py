@@ -56,6 +56,7 @@ class Finding:
         when: a date that the rule itself read; None leaves it to the sentence.
         of_speaker: True when the finding is about the speaker whatever the clause's subject is (a name given in
         passing).
+        undated: True when a date in the clause tells of something else than the finding.
     """
 
     key: str
@@ -64,6 +65,7 @@ class Finding:
     retract: bool = False
     when: date | None = None
     of_speaker: bool = False
+    undated: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,7 +29,8 @@ _NOT_UKRAINIAN = re.compile(r"[ыэёъ]", re.IGNORECASE)
 
 _OPENERS = re.compile(
     r"(?:(?:hi|hello|hey|good (?:morning|afternoon|evening)|ok|okay|so|well|and|but|please|thanks|thank you|also|now"
-    r"|by the way|btw|"
+    r"|by the way|btw|actually|in fact|honestly|anyway|currently|recently|unfortunately|sorry|correction|взагалі"
+    r"|насправді|"
     r"oh|yes|no|привіт|вітаю|добрий (?:день|вечір|ранок)|доброго (?:дня|ранку|вечора)|а|і|ну|так|ні|будь ласка|дякую"
     r"|до речі)(?=[\s,.!:]|$)[\s,.!:–-]*){1,4}",
     re.IGNORECASE,
@@ -85,6 +86,7 @@ _TASK = re.compile(
     r"(?:can you |could you |please |would you )*(?:write|draft|translate|compose|summari[sz]e|generate|create|draw"
     r"|calculate|compute|"
     r"solve|code|program|book|order|call|send|explain|search|find|play|set|buy|make me|help me (?:write|with)|"
+    r"(?:tell|sing|read)(?: me| us)? (?:an?|another|some) |"
     r"напиши|переклади|порахуй|склади|створи|намалюй|забронюй|знайди|поясни|замов)\w{0,2}\b",
     re.IGNORECASE,
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import date
 
 from memory.domain.statements.english import names, phrases
@@ -99,7 +100,8 @@ def _named(text: str) -> Iterator[Finding]:
         match = None
     match = match or _IN_PASSING.search(text)
     if match is not None and _OTHERS.search(match[0][: match.start("pet") - match.start()]) is None:
-        yield from _one(match["pet"], match["name"], 0.95)
+        # The pet is named in passing, so a date in the clause tells of something else: 'we moved in March with my dog'.
+        yield from (replace(finding, undated=True) for finding in _one(match["pet"], match["name"], 0.95))
 
 
 def _one(word: str, text: str, confidence: float) -> Iterator[Finding]:

@@ -89,7 +89,7 @@ def _subject(clause: Clause, finding: Finding) -> str | None:
 
 
 def _dated(finding: Finding, clause: Clause, today: date) -> Finding:
-    if finding.when is not None or finding.key in _BY_EXPLICIT_DATE:
+    if finding.when is not None or finding.undated or finding.key in _BY_EXPLICIT_DATE:
         return finding
     if not (rule_of(finding.key).dated or finding.retract):
         return finding

@@ -69,6 +69,7 @@ def answer(message: str, recalled: Sequence[RecalledItem] = KNOWN, **options: st
             "I'm Olena, I moved to Lviv in March with my dog Biscuit, and I can't eat peanuts.",
             "Noted: you're Olena, you moved to Lviv in March with your dog Biscuit, and you can't eat peanuts.",
         ),
+        ("Actually, I live in Odesa now.", "Noted: you live in Odesa now."),
         ("Hi Mia! My wife's name is Ann. We met in 2010.", "Noted: your wife's name is Ann; you met in 2010."),
         ("Please remember that I'm vegan.", "Noted: you're vegan."),
         ("I was born in the US and I don't like it.", "Noted: you were born in the US and you don't like it."),

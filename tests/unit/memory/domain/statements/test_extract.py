@@ -30,6 +30,7 @@ def test_one_sentence_with_four_statements_gives_four_facts() -> None:
     home = next(item for item in found if item.key == "home_city")
     assert home.valid_from == date(2025, 3, 1)
     assert home.excerpt == "I moved to Lviv in March with my dog Biscuit"
+    assert next(s for s in found if s.key == "pet_dog").valid_from is None  # March is when they moved
     assert not home.multi
     assert next(item for item in found if item.key == "allergy").multi
 
