@@ -64,8 +64,7 @@ def outbox_ddl(schema: str) -> str:
         "    last_error text,\n"
         "    primary key (tenant_id, outbox_id)\n"
         ");\n"
-        f"create index outbox_due on {table} (available_at, outbox_id) where dead_at is null;\n"
-        f"create index outbox_order on {table} (tenant_id, key, outbox_id) where dead_at is null;\n"
+        f"create index outbox_heads on {table} (tenant_id, key, outbox_id) where dead_at is null;\n"
         f"create index outbox_dead on {table} (outbox_id) where dead_at is not null;\n" + tenant_table(table)
     )
 

@@ -3,15 +3,43 @@
 insert into {schema}.outbox (tenant_id, topic, key, payload, traceparent, available_at)
 values (%(tenant_id)s, %(topic)s, %(key)s, %(payload)s, %(traceparent)s, coalesce(%(available_at)s, now()))
 
+-- name: heads
+-- Walks over the oldest living item of each tenant and key, after a position, one index look-up for each.
+with recursive heads as (
+    (
+        select o.tenant_id, o.key, o.outbox_id, o.topic, o.available_at, o.claimed_until, 1 as step
+        from {schema}.outbox o
+        where o.dead_at is null and (o.tenant_id, o.key) > (%(after_tenant)s, %(after_key)s)
+        order by o.tenant_id, o.key, o.outbox_id
+        limit 1
+    )
+    union all
+    select following.*, heads.step + 1
+    from heads
+    cross join lateral (
+        select o.tenant_id, o.key, o.outbox_id, o.topic, o.available_at, o.claimed_until
+        from {schema}.outbox o
+        where o.dead_at is null and (o.tenant_id, o.key) > (heads.tenant_id, heads.key)
+        order by o.tenant_id, o.key, o.outbox_id
+        limit 1
+    ) following
+    where heads.step < %(window)s
+)
+select tenant_id, key, outbox_id,
+       available_at <= %(now)s and (claimed_until is null or claimed_until <= %(now)s)
+           and topic = any (%(topics)s) as due
+from heads
+order by step
+
 -- name: claim
--- Leases the oldest items that are due, at most one of each tenant and key, and counts the attempt.
+-- Leases those of the named items that are still due and first of their key, and counts the attempt.
 with due as (
     select o.tenant_id, o.outbox_id
-    from {schema}.outbox o
+    from unnest(%(tenant_ids)s::text[], %(outbox_ids)s::bigint[]) as named (tenant_id, outbox_id)
+    join {schema}.outbox o on o.tenant_id = named.tenant_id and o.outbox_id = named.outbox_id
     where o.dead_at is null
       and o.available_at <= %(now)s
       and (o.claimed_until is null or o.claimed_until <= %(now)s)
-      and o.topic = any (%(topics)s)
       and not exists (
           select 1
           from {schema}.outbox earlier
@@ -20,8 +48,6 @@ with due as (
             and earlier.outbox_id < o.outbox_id
             and earlier.dead_at is null
       )
-    order by o.available_at, o.outbox_id
-    limit %(most)s
     for update of o skip locked
 )
 update {schema}.outbox claimed

@@ -9,7 +9,7 @@ import psycopg
 import pytest
 
 from mesh.db.pool import Database
-from mesh.jobs.claims import Claims
+from mesh.jobs.claims import MAX_WINDOWS, WINDOW, Claims
 from mesh.jobs.dead_letters import discard, list_dead, requeue
 from mesh.jobs.outbox import Outbox
 from mesh.kernel.errors import Internal
@@ -210,18 +210,60 @@ async def test_age_of_the_oldest_item_is_told(db: Database, clock: ManualClock) 
     assert (await worker.stats()).oldest_pending_seconds == pytest.approx(110, abs=5)
 
 
-async def test_claim_stays_quick_with_a_long_backlog(db: Database, clock: ManualClock, probe: MeshDatabase) -> None:
+def fill(probe: MeshDatabase, items: int, keys: int, available: str = "now()") -> None:
     with psycopg.connect(probe.admin_url, autocommit=True) as admin:
         admin.execute(
-            "insert into probe.outbox (tenant_id, topic, key, payload) "
-            "select 'acme', 'learn', 'k' || n % 500, '{}' from generate_series(1, 20000) n"
+            "insert into probe.outbox (tenant_id, topic, key, payload, available_at) "
+            "select 'acme', 'learn', 'k' || lpad((n %% %(keys)s)::text, 6, '0'), '{}', %(at)s::text::timestamptz "
+            "from generate_series(1, %(items)s) n",
+            {"items": items, "keys": keys, "at": available},
         )
         admin.execute("analyze probe.outbox")
+
+
+@pytest.mark.parametrize(("items", "keys"), [(20_000, 500), (20_000, 1)])
+async def test_claim_stays_quick_with_a_long_backlog(
+    db: Database, clock: ManualClock, probe: MeshDatabase, items: int, keys: int
+) -> None:
+    fill(probe, items, keys)
     worker = claims(db, clock)
     started = asyncio.get_running_loop().time()
     for _ in range(10):
-        items = await worker.claim(TOPICS, 8, 60)
-        assert len(items) == 8
-        for item in items:
+        claimed = await worker.claim(TOPICS, 8, 60)
+        assert len(claimed) == min(8, keys)
+        for item in claimed:
             await worker.finish(item)
     assert asyncio.get_running_loop().time() - started < 5
+
+
+async def test_every_key_has_its_turn(db: Database, clock: ManualClock, probe: MeshDatabase) -> None:
+    fill(probe, 3 * 1000, 1000)
+    worker = claims(db, clock)
+    served: list[str] = []
+    for _ in range(10):
+        for item in await worker.claim(TOPICS, 100, 60):
+            served.append(item.key)
+            await worker.finish(item)
+    assert len(set(served)) == len(served) == 1000
+
+
+async def test_keys_that_wait_do_not_hide_one_that_is_due(
+    db: Database, clock: ManualClock, probe: MeshDatabase
+) -> None:
+    fill(probe, 3 * WINDOW, 3 * WINDOW, "infinity")
+    await append(db, "zzz")
+    worker = claims(db, clock)
+    assert [item.key for item in await worker.claim(TOPICS, 8, 60)] == ["zzz"]
+    await append(db, "a")
+    assert [item.key for item in await worker.claim(TOPICS, 8, 60)] == ["a"]
+
+
+async def test_more_waiting_keys_than_one_look_covers_are_passed_in_several(
+    db: Database, clock: ManualClock, probe: MeshDatabase
+) -> None:
+    waiting = WINDOW * MAX_WINDOWS
+    fill(probe, waiting, waiting, "infinity")
+    await append(db, "zzz")
+    worker = claims(db, clock)
+    assert await worker.claim(TOPICS, 8, 60) == []
+    assert [item.key for item in await worker.claim(TOPICS, 8, 60)] == ["zzz"]
