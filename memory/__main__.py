@@ -29,23 +29,23 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(command: str) -> int:
-    from memory.app import serve_memory, work_memory  # noqa: PLC0415 - migrations need no server, and servers no Alembic
-    from memory.settings import OTHERS_VARIABLES, MemorySettings  # noqa: PLC0415
-    from mesh.runtime.serve import run  # noqa: PLC0415
-    from mesh.telemetry.logs import configure_logging  # noqa: PLC0415
+    from memory.app import serve_memory, work_memory
+    from memory.settings import OTHERS_VARIABLES, MemorySettings
+    from mesh.runtime.serve import run
+    from mesh.telemetry.logs import configure_logging
 
-    settings = load(MemorySettings, os.environ, known=OTHERS_VARIABLES)  # noqa: TID251 - the entry point
+    settings = load(MemorySettings, os.environ, known=OTHERS_VARIABLES)
     configure_logging("memory", settings.telemetry.log_level, settings.telemetry.log_format)
     process = serve_memory if command == "serve" else work_memory
     return run(lambda stop: process(settings, stop))
 
 
 def _migrate(stage: Any) -> int:
-    from memory.schema import SCHEMA  # noqa: PLC0415
-    from memory.settings import MigrateSettings  # noqa: PLC0415
-    from mesh.db.migrate import migrate  # noqa: PLC0415
+    from memory.schema import SCHEMA
+    from memory.settings import MigrateSettings
+    from mesh.db.migrate import migrate
 
-    settings = load(MigrateSettings, os.environ)  # noqa: TID251 - the entry point
+    settings = load(MigrateSettings, os.environ)
     passwords = {SCHEMA.name: settings.password} if settings.password else {}
     migrate(settings.admin_url, [SCHEMA], passwords=passwords, stage=stage)
     return 0

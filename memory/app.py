@@ -179,12 +179,17 @@ class MemoryWorker:
         space_id = await ensure_space(self._db, self._embedder.space)
         self._backlog = EmbedBacklog(self._db, self._embedder, space_id)
 
-    async def run(self, stop: asyncio.Event) -> None:
-        """Work until told to stop; `start` comes first."""
+    @property
+    def backlog(self) -> EmbedBacklog:
+        """The vectors that are still to be made; there after `start`."""
         if self._backlog is None:
             raise RuntimeError("the worker was not started")
+        return self._backlog
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Work until told to stop; `start` comes first."""
         sweep = Sweep(self._db, Idempotency(SCHEMA.schema), self._clock)
-        jobs = (embed_backlog(self._backlog, self._settings.backlog_interval_s, stop), forget_answers(sweep))
+        jobs = (embed_backlog(self.backlog, self._settings.backlog_interval_s, stop), forget_answers(sweep))
         async with asyncio.TaskGroup() as group:
             for job in jobs:
                 group.create_task(job.run(self._leases, stop), name=job.name)

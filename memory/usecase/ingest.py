@@ -46,9 +46,17 @@ class Ingested:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Chunks to store in a dialog, with the vectors that are ready, by content hash."""
+    """What to store in a dialog.
+
+    Args:
+        dialog: where it belongs.
+        source_ids: every message that the chunks are of; one whose text is blank now has no chunk.
+        chunks: the chunks of the messages, in order.
+        vectors: those that are ready, by content hash.
+    """
 
     dialog: Dialog
+    source_ids: Sequence[str]
     chunks: Sequence[NewChunk]
     vectors: Mapping[bytes, StoredVector]
 
@@ -79,7 +87,7 @@ class IngestDialog:
         """
         chunks = chunks_of(dialog.dialog_key, messages, self._chunk_chars)
         vectors = await self._vectors(call.tenant_id, dialog, chunks, budget_s)
-        batch = Batch(dialog, chunks, vectors)
+        batch = Batch(dialog, [message.source_id for message in messages], chunks, vectors)
 
         async def once(tx: Tx) -> Ingested:
             async def work() -> Ingested:
@@ -114,7 +122,7 @@ async def vectors_of(embeddings: Embeddings, chunks: Sequence[NewChunk], budget_
 async def store_chunks(tx: Tx, batch: Batch) -> Ingested:
     """Write what is new of a batch, under the dialog's lock."""
     next_ordinal = await rows.lock_dialog(tx, batch.dialog)
-    stored = await rows.stored_pieces(tx, batch.dialog, _source_ids(batch.chunks))
+    stored = await rows.stored_pieces(tx, batch.dialog, batch.source_ids)
     by_hash = {piece.content_hash: piece for piece in stored}
     ordinals = {piece.source_id: piece.ordinal for piece in stored}
     known_messages = frozenset(ordinals)

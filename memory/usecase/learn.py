@@ -81,9 +81,10 @@ class LearnFromTurn:
             known = await turns.is_known(tx, call.user_id, turn)
         if known:
             return 0
-        chunks = chunks_of(dialog.dialog_key, turn.messages(), self._rules.chunk_chars)
+        messages = turn.messages()
+        chunks = chunks_of(dialog.dialog_key, messages, self._rules.chunk_chars)
         vectors = await vectors_of(self._embeddings, chunks, self._rules.embed_timeout_s)
-        batch = Batch(dialog, chunks, vectors)
+        batch = Batch(dialog, [message.source_id for message in messages], chunks, vectors)
 
         async def store(tx: Tx) -> int:
             if not await turns.claim_turn(tx, call.user_id, turn):

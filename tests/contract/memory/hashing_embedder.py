@@ -9,14 +9,15 @@ from collections.abc import Sequence
 import numpy as np
 
 from memory.domain.lexical import lexemes
-from mesh.kernel.errors import MeshError, Unavailable
+from mesh.kernel.errors import FailedPrecondition, MeshError, Unavailable
 from mesh.kernel.reasons import Reason
 from mesh.models.protocols import EMBEDDING_DIMENSIONS, EmbeddingSpace, Vector, Vectors
 
 DOWN = Unavailable(Reason.EMBEDDER_UNAVAILABLE, "the embedder is down")
+REFUSED = FailedPrecondition(Reason.MODEL_REFUSED, "the provider refused the text")
 
-MEANINGS = {"supper": "dinner", "automobile": "car", "feline": "cat"}
-"""Words that mean the same to it, so that a test can ask in other words than were stored."""
+MEANINGS = {"supper": "dinner", "automobil": "car", "felin": "cat"}
+"""Lexemes that mean the same to it, so that a test can ask in other words than were stored."""
 
 
 class HashingEmbedder:
@@ -32,7 +33,7 @@ class HashingEmbedder:
     async def embed_documents(self, texts: Sequence[str]) -> Vectors:
         await self._may_fail()
         if self.refused_word and any(self.refused_word in text for text in texts):
-            raise _refusal()
+            raise REFUSED
         self.documents += texts
         return np.array([_vector(text) for text in texts], np.float32).reshape(len(texts), EMBEDDING_DIMENSIONS)
 
@@ -48,12 +49,6 @@ class HashingEmbedder:
             await self.hang.wait()
         if self.failure is not None:
             raise self.failure
-
-
-def _refusal() -> MeshError:
-    from mesh.kernel.errors import FailedPrecondition  # noqa: PLC0415
-
-    return FailedPrecondition(Reason.MODEL_REFUSED, "the provider refused the text")
 
 
 def _vector(text: str) -> Vector:

@@ -91,9 +91,7 @@ class User:
         request = fact_service_pb2.DeleteFactRequest(id=fact_id, **fields)
         return await self._call(FactServiceStub(self.channel).DeleteFact, request)
 
-    async def ingest(
-        self, *messages: chunk_pb2.DialogMessage, **fields: Any
-    ) -> chunk_service_pb2.IngestDialogResponse:
+    async def ingest(self, *messages: chunk_pb2.DialogMessage, **fields: Any) -> chunk_service_pb2.IngestDialogResponse:
         options = {"timeout": fields.pop("timeout")} if "timeout" in fields else {}
         request = chunk_service_pb2.IngestDialogRequest(messages=messages, **fields)
         return await self._call(ChunkServiceStub(self.channel).IngestDialog, request, **options)

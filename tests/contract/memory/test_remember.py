@@ -131,9 +131,7 @@ async def test_equal_values_of_different_subjects_are_different_facts(olena: Use
 async def test_an_event_on_another_day_is_another_event(olena: User) -> None:
     def dentist(day: int) -> fact_pb2.NewFact:
         at = stamp(START.replace(day=day))
-        return stated(
-            "appointment", "dentist", kind=fact_pb2.FACT_KIND_EVENT, multiple=True, valid_from_time=at
-        )
+        return stated("appointment", "dentist", kind=fact_pb2.FACT_KIND_EVENT, multiple=True, valid_from_time=at)
 
     assert await outcomes(olena, dentist(10), dentist(20), dentist(10)) == [CREATED, CREATED, UNCHANGED]
 
@@ -266,7 +264,15 @@ async def test_callers_without_the_scope_are_refused(olena: User) -> None:
 
 
 async def test_text_of_any_script_and_size_comes_back_unchanged(olena: User) -> None:
-    values = ["Львів", "لفول السوداني", "我对花生过敏", "👩‍👩‍👧‍👦 сім'я", "e\u0301", "x" * 2000, "'; drop table facts; --"]
+    values = [
+        "Львів",
+        "لفول السوداني",
+        "我对花生过敏",
+        "👩‍👩‍👧‍👦 сім'я",
+        "e\u0301",
+        "x" * 2000,
+        "'; drop table facts; --",
+    ]
     await olena.remember(*(stated("note", value, multiple=True) for value in values))
     assert {fact.value for fact in (await olena.list()).facts} == set(values)
 
