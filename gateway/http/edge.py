@@ -21,8 +21,8 @@ from gateway.http import problems, protojson
 from gateway.http.auth import HttpAuth
 from gateway.http.calls import Calls
 from gateway.http.limits import Admission, ClientGone, HttpLimits, read_body, require_json, timeout_s
-from gateway.http.observe import Exchange, Observer
-from gateway.http.pages import PROBES, Page
+from gateway.http.observe import PROBES, Exchange, Observer
+from gateway.http.pages import Page
 from gateway.http.problems import HttpError
 from gateway.http.stream import StreamResponse, framing_for, while_connected
 from gateway.http.transcode import HttpInput, Match, MethodNotAllowed, Route, Router, build_request

@@ -23,6 +23,9 @@ from mesh.telemetry.traces import Tracing, continue_trace, position
 
 REQUEST_ID_HEADER = "X-Request-Id"
 UNKNOWN_ROUTE = "unknown"
+PROBES = frozenset({"/healthz", "/readyz"})
+"""Asked by supervisors every other second, without a credential and under whatever host name they have."""
+
 CLIENT_GONE_STATUS = 499
 
 _LOG = logging.getLogger("gateway.http.access")
@@ -114,11 +117,13 @@ class Observer:
             if status >= _OUR_FAULT:
                 span.set_status(trace.StatusCode.ERROR)
             span.end()
-        level = self._level(status)
+        level = self._level(exchange.route, status)
         if _LOG.isEnabledFor(level):
             _LOG.log(level, "%s %s %d", exchange.verb, exchange.route, status, extra=_fields(exchange, duration_s))
 
-    def _level(self, status: int) -> int:
+    def _level(self, route: str, status: int) -> int:
+        if route in PROBES:
+            return logging.DEBUG
         if status >= _OUR_FAULT:
             return logging.WARNING
         return logging.INFO if status >= 400 else self._success_level

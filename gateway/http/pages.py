@@ -15,9 +15,6 @@ from mnemesh.common.v1 import authorization_pb2
 Page: TypeAlias = Callable[[], Awaitable[Response]]
 Readiness: TypeAlias = Callable[[], Awaitable[Mapping[str, bool]]]
 
-PROBES = frozenset({"/healthz", "/readyz"})
-"""Asked by supervisors, which know no credential and use whatever host name they have."""
-
 _NO_STORE = {"Cache-Control": "no-store"}
 _DOCS_HEADERS = {"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"}
 _STYLE = """

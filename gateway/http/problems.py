@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from datetime import timedelta
 from typing import Any
 
 import orjson
@@ -46,6 +47,9 @@ STATUS_OF_REASON: Mapping[Reason, int] = {
     Reason.STORAGE_FULL: 507,
 }
 """Reasons for which HTTP has a more exact status than that of their code."""
+
+DEFAULT_WAIT = timedelta(seconds=1)
+"""What `Retry-After` says when a server is away and the error does not say how long."""
 
 TITLES: Mapping[int, str] = {
     400: "Bad request",
@@ -134,8 +138,11 @@ def defect() -> Internal:
 
 def _headers(error: MeshError, status: int) -> dict[str, str]:
     headers = {"Cache-Control": "no-store"}
-    if error.details.retry_after is not None:
-        headers["Retry-After"] = str(max(1, math.ceil(error.details.retry_after.total_seconds())))
+    wait = error.details.retry_after
+    if wait is None and error.code is Code.UNAVAILABLE:
+        wait = DEFAULT_WAIT
+    if wait is not None:
+        headers["Retry-After"] = str(max(1, math.ceil(wait.total_seconds())))
     if isinstance(error, MethodNotAllowed):
         headers["Allow"] = ", ".join(error.allowed)
     if status == STATUS_OF_CODE[Code.UNAUTHENTICATED]:

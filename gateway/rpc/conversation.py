@@ -4,8 +4,6 @@ Sessions are the gateway's: it says whether one exists for the caller, the engin
 which nothing was said yet has no thread, and that is no error.
 """
 
-# ruff: noqa: N802 - methods have the names of the contract
-
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator

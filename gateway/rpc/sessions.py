@@ -1,7 +1,5 @@
 """`mnemesh.gateway.v1.SessionService`."""
 
-# ruff: noqa: N802 - methods have the names of the contract
-
 from __future__ import annotations
 
 from gateway.rpc import convert

@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 from typing import Any
 
+import psycopg
 import pytest
 
 from gateway.example_avatars import MIA
@@ -113,8 +114,6 @@ async def test_a_session_that_is_not_there_or_is_deleted_cannot_be_talked_in(mes
 
 
 async def test_an_avatar_that_went_away_or_breaks_a_limit_is_told(mesh: Mesh) -> None:
-    import psycopg  # noqa: PLC0415
-
     person = mesh.person()
     uid = str(uuid.uuid4())
     with psycopg.connect(mesh.database.admin_url, autocommit=True) as connection:

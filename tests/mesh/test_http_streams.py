@@ -196,7 +196,7 @@ async def test_a_server_that_stops_ends_every_stream_with_one_error(
 
 async def test_many_streams_at_once_leave_nothing(mesh: Mesh, gated: MeshGemini) -> None:
     gated.open()
-    people = [mesh.person() for _ in range(25)]
+    people = [mesh.person() for _ in range(10)]
     sessions = [await person.new_session() for person in people]
     streams = [person.say(session, "hello") for person, session in zip(people, sessions, strict=True)]
     for events in await asyncio.gather(*streams):

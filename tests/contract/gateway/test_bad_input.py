@@ -136,7 +136,7 @@ FIELDS = st.sampled_from(["avatarId", "name", "description", "requestId", "sessi
 async def test_fuzzed_bodies_are_never_a_defect(gateway: Gateway) -> None:
     bodies: list[Any] = []
 
-    @settings(max_examples=25, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=15, deadline=None, database=None, suppress_health_check=list(HealthCheck))
     @given(st.dictionaries(FIELDS, ANYTHING, max_size=4))
     def collect(body: Any) -> None:
         bodies.append(body)
