@@ -61,7 +61,7 @@ class Weights:
     speaker: float = 0.3
     time: float = 0.8
     session: float = 0.4
-    topic: float = 2.0
+    topic: float = 3.0
     fact: float = 0.5
 
 
