@@ -114,6 +114,7 @@ class GatewayServer:
             settings.rpc.drain_s + LAST_WORDS_S,
         )
         self._serving: asyncio.Task[None] | None = None
+        self._stopping = False
 
     async def start(self) -> Ports:
         """Listen and answer, alive and not ready over gRPC.
@@ -155,6 +156,7 @@ class GatewayServer:
         Args:
             grace_s: seconds for calls in progress; the drain time of the settings by default.
         """
+        self._stopping = True
         grace_s = self._settings.rpc.drain_s if grace_s is None else grace_s
         await self.drain()
         self._http.stop()
@@ -226,8 +228,10 @@ class GatewayServer:
             raise RuntimeError("start first")
         waiting = asyncio.ensure_future(stop.wait())
         await asyncio.wait({serving, waiting}, return_when=asyncio.FIRST_COMPLETED)
-        if serving.done():
+        if serving.done() and not self._stopping:
+            waiting.cancel()
             serving.result()
+            raise RuntimeError("HTTP ended by itself")
         await waiting
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import socket
 from typing import Any
 
 import httpx
@@ -163,6 +164,14 @@ async def test_with_keys_every_origin_may_ask_and_must_show_one(keyed_gateway: G
     )
     problem(answer, 401, "CREDENTIAL_MISSING")
     assert answer.headers["www-authenticate"] == 'Bearer realm="mnemesh"'
+
+
+async def test_responses_do_not_wait_for_acknowledgements(gateway: Gateway) -> None:
+    await gateway.http.get("/healthz")
+    connections = gateway.server._http._server.server_state.connections
+    sockets = [connection.transport.get_extra_info("socket") for connection in connections]
+    assert sockets
+    assert all(one.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY) for one in sockets)
 
 
 async def test_too_many_requests_at_once_are_429(shared_gateway_database: MeshDatabase) -> None:
