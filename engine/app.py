@@ -126,7 +126,8 @@ class EngineWorker:
         self._db = _database(settings)
         self._channel = _memory_channel(settings, clock)
         handlers = {TOPIC: TeachMemory(_memory(settings, self._channel))}
-        relay_settings = RelaySettings(max_attempts=settings.learn_attempts)
+        lease_s = settings.relay_lease_s
+        relay_settings = RelaySettings(max_attempts=settings.learn_attempts, lease_s=lease_s, heartbeat_s=lease_s / 4)
         self.relay = Relay(self._db, Outbox(SCHEMA.schema), handlers, relay_settings, clock)
         self.sweep = Sweep(self._db, Idempotency(SCHEMA.schema), clock)
         self._periodic = sweeps(self.sweep, settings.sweep_interval_s)

@@ -24,6 +24,7 @@ class EngineSettings:
         learn_timeout_s: the deadline of one lesson at memory.
         sweep_interval_s: how often the worker looks for turns whose engine died.
         learn_attempts: how often a lesson is delivered before it is a dead letter; waits grow to five minutes.
+        relay_lease_s: how long lessons stay claimed by a worker that gives no sign of life.
         pool_max: most database connections.
         model: who answers.
         limits: bounds of a turn.
@@ -50,6 +51,11 @@ class EngineSettings:
     )
     learn_attempts: int = setting(
         "MNEMESH_ENGINE_LEARN_ATTEMPTS", "Deliveries of a lesson, over hours, before it is a dead letter.", default=50
+    )
+    relay_lease_s: float = setting(
+        "MNEMESH_ENGINE_RELAY_LEASE_SECONDS",
+        "Seconds after which another worker takes over the lessons of a worker that was killed.",
+        default=20.0,
     )
     pool_max: int = setting(
         ("MNEMESH_DB_POOL_MAX", "DB_POOL_MAX"), "Most database connections of one process.", default=10
