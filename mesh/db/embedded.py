@@ -30,6 +30,7 @@ import psycopg
 from psycopg import sql
 
 from mesh.db import postmaster
+from mesh.db.initdb import Admin, initialise, require_version
 from mesh.db.pg_programs import Account, Programs, account_for, find_programs, require_access
 from mesh.db.secrets_file import passwords
 from mesh.db.settings import EmbeddedSettings
@@ -52,8 +53,6 @@ _POLL_S = 0.02
 _RETRY_S = 0.3
 _PORT_TRIES = 5
 _PORT_CANDIDATES = 200
-_BUILTIN_LOCALES = 17
-"""The first PostgreSQL whose own C.UTF-8 locale sorts the same on every machine."""
 
 _SETTINGS = {
     "listen_addresses": HOST,
@@ -62,6 +61,8 @@ _SETTINGS = {
     "timezone": "UTC",
     "log_timezone": "UTC",
     "log_line_prefix": "%m [%p] %u@%d ",
+    # Without the details, which quote values of rows.
+    "log_error_verbosity": "terse",
     "password_encryption": "scram-sha-256",
     "shared_buffers": "128MB",
     "max_wal_size": "1GB",
@@ -132,7 +133,9 @@ class EmbeddedPostgres:
             require_access(account, self.data_dir)
             require_access(account, programs.bin_dir)
             if not self._cluster.exists():
-                self._initialise(programs, account)
+                password = passwords(self._password_file, [ADMIN])[ADMIN]
+                initialise(programs, account, self._cluster, Admin(ADMIN, password), durable=self._settings.durable)
+            require_version(self._cluster, programs)
             started = postmaster.find(self._cluster) is None
             if started:
                 self._launch(programs, account)
@@ -159,38 +162,6 @@ class EmbeddedPostgres:
     def service_url(self, server: EmbeddedServer, service: str) -> str:
         """Return the URL of a service's runtime role on the running server."""
         return role_url(server.admin_url, f"mnemesh_{service}", self.passwords([service])[service])
-
-    def _initialise(self, programs: Programs, account: Account) -> None:
-        """Make the cluster beside its place and move it there, so that an interrupted attempt leaves nothing."""
-        draft = self.data_dir / "cluster.new"
-        shutil.rmtree(draft, ignore_errors=True)
-        draft.mkdir(mode=0o700)
-        account.give(draft)
-        password_file = self.data_dir / "initdb.password"
-        password_file.unlink(missing_ok=True)
-        with os.fdopen(os.open(password_file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-            file.write(passwords(self._password_file, [ADMIN])[ADMIN])
-        account.give(password_file)
-        arguments: list[str | Path] = [
-            "-D",
-            draft,
-            "-U",
-            ADMIN,
-            "--auth=scram-sha-256",
-            f"--pwfile={password_file}",
-            "--encoding=UTF8",
-        ]
-        arguments += ["--locale=C", "--no-instructions"]
-        if programs.major >= _BUILTIN_LOCALES:
-            arguments += ["--locale-provider=builtin", "--builtin-locale=C.UTF-8"]
-        if not self._settings.durable:
-            arguments.append("--no-sync")
-        done = programs.run("initdb", arguments, account)
-        password_file.unlink()
-        if done.returncode != 0:
-            said = done.stderr.decode(errors="replace").strip().splitlines()
-            raise _refusal(f"initdb could not make a cluster in {self.data_dir}: {' '.join(said[-2:])}")
-        draft.rename(self._cluster)
 
     def _launch(self, programs: Programs, account: Account) -> None:
         """Start a server, again when its port was taken meanwhile or while a killed one still leaves."""
@@ -280,8 +251,10 @@ class EmbeddedPostgres:
     def _locked(self) -> Iterator[None]:
         """Keep every other process out, until the block or this process ends."""
         try:
-            # Another user may have to run the cluster, so the directory can be entered; secrets have their own rights.
-            self.data_dir.mkdir(parents=True, exist_ok=True, mode=0o755)
+            if not self.data_dir.exists():
+                self.data_dir.mkdir(parents=True, exist_ok=True)
+                # Another user may have to run the cluster and enters here; the secrets have rights of their own.
+                self.data_dir.chmod(0o755)
             descriptor = os.open(self.data_dir / "lock", os.O_RDWR | os.O_CREAT, 0o600)
         except OSError as exc:
             raise _refusal(

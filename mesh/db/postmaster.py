@@ -74,7 +74,7 @@ def launch(programs: Programs, account: Account, cluster: Path, settings: Mappin
     command = ["/bin/sh", "-c", _LAUNCH, "sh", str(programs.bin_dir / "postgres"), "-D", str(cluster)]
     for name, value in settings.items():
         command += ["-c", f"{name}={value}"]
-    with log_file.open("ab") as log:
+    with os.fdopen(os.open(log_file, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "ab") as log:
         done = subprocess.run(  # noqa: S603 - our own program and arguments
             command,
             check=True,

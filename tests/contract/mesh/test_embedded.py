@@ -9,6 +9,8 @@ import stat
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import psycopg
@@ -131,7 +133,7 @@ def test_server_outlives_its_killed_starter_and_is_found_again(home: Path) -> No
 
 
 def test_killed_server_is_started_again_with_all_it_had_committed(home: Path) -> None:
-    postgres = EmbeddedPostgres(home)
+    postgres = EmbeddedPostgres(home, replace(QUICK, durable=True))
     server = postgres.start()
     write(server, "committed")
     open_one = psycopg.connect(server.admin_url)
@@ -222,6 +224,25 @@ def test_wrong_setting_is_named(directory: Path, settings: EmbeddedSettings, say
         pytest.skip("only root changes to another user")
     with pytest.raises(FailedPrecondition, match=says):
         EmbeddedPostgres(directory / "home", settings).start()
+
+
+def test_cluster_of_another_major_version_is_refused_with_a_remedy(home: Path) -> None:
+    (home / "cluster" / "PG_VERSION").write_text("9\n")
+    with pytest.raises(FailedPrecondition, match="made by PostgreSQL 9"):
+        EmbeddedPostgres(home, QUICK).start()
+
+
+def test_log_of_the_server_holds_no_values_of_rows(home: Path) -> None:
+    postgres = EmbeddedPostgres(home, QUICK)
+    with psycopg.connect(postgres.start().admin_url, autocommit=True) as admin:
+        admin.execute("create table one (word text primary key)")
+        for _ in range(2):
+            with suppress(psycopg.errors.UniqueViolation):
+                admin.execute("insert into one values (%s)", ("a-hidden-word",))
+    log = postgres.log_file.read_text()
+    assert "duplicate key" in log
+    assert "a-hidden-word" not in log
+    assert stat.S_IMODE(postgres.log_file.stat().st_mode) == 0o600
 
 
 def test_directory_that_is_a_file_is_refused(directory: Path) -> None:
