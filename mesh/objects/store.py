@@ -79,7 +79,7 @@ class ObjectStore:
         checked_key(key)
         self._check_size(len(data))
         async with self._mapped(len(data)):
-            await obstore.put_async(self._backend, key, data, mode=mode)
+            await obstore.put_async(self._backend, key, data, mode=mode, use_multipart=False)
             if self._root is not None:
                 await asyncio.to_thread(sync_to_disk, self._root, key)
 

@@ -80,7 +80,7 @@ async def heard(model: OpenAIModel, request: ModelRequest = ASK) -> tuple[list[M
     events: list[ModelEvent] = []
     try:
         async for event in model.stream(request):
-            events.append(event)  # noqa: PERF401 - what came before an error counts
+            events.append(event)
     except MeshError as error:
         return events, error
     return events, None

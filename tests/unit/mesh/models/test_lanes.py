@@ -58,6 +58,7 @@ async def test_cancelled_work_is_never_begun(lanes: Lanes) -> None:
     ran: list[int] = []
     dropped = lanes.submit((0, 0), lambda: ran.append(1))
     dropped.cancel()
+    await asyncio.sleep(0)
     held.let_go()
     await lanes.submit((1, 0), lambda: None)
     assert ran == []

@@ -1,4 +1,4 @@
-"""The built-in embedder's files: verified, built once, rebuilt when damaged. The quantiser itself is run by test_onnx."""
+"""The built-in embedder's files: verified, built once, rebuilt when damaged. test_onnx runs the real quantiser."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def test_failed_build_is_unavailable_and_leaves_nothing(monkeypatch: pytest.Monk
     def fail(*_args: object, **_kwargs: object) -> subprocess.CompletedProcess[str]:
         return subprocess.CompletedProcess([], 1, "", "MemoryError")
 
-    monkeypatch.setattr(minilm_files.subprocess, "run", fail)
+    monkeypatch.setattr(subprocess, "run", fail)
     with pytest.raises(Unavailable) as caught:
         read(tmp_path)
     assert caught.value.reason is Reason.EMBEDDER_UNAVAILABLE

@@ -80,15 +80,22 @@ async def test_order_is_kept_whatever_the_lengths(embedder: OnnxEmbedder) -> Non
     together = await embedder.embed_documents(texts)
     for number in (0, 13, 39):
         alone = (await embedder.embed_documents([texts[number]]))[0]
-        assert together[number] @ alone > 0.99
+        assert together[number] @ alone > 0.95
         assert int(np.argmax(together @ alone)) == number
+
+
+async def test_few_texts_have_the_same_vectors_in_any_company(embedder: OnnxEmbedder) -> None:
+    alone = await embedder.embed_documents(["red wine"])
+    in_company = await embedder.embed_documents(["a rather long text about something else", "red wine", "tea"])
+    assert np.array_equal(alone[0], in_company[1])
+    assert np.array_equal(alone[0], await embedder.embed_query("red wine"))
 
 
 async def test_text_counts_up_to_256_tokens(embedder: OnnxEmbedder) -> None:
     long = "word " * 254
     first, cut, other = await embedder.embed_documents([long, long + "tail of other meaning", "word tail"])
-    assert first @ cut > 0.9999
-    assert first @ other < 0.9999
+    assert np.array_equal(first, cut)
+    assert not np.array_equal(first, other)
 
 
 async def test_query_is_cached_and_shared_read_only(embedder: OnnxEmbedder) -> None:
@@ -136,8 +143,13 @@ async def test_calls_of_documents_take_turns(slow: SlowSession, tmp_path: Path) 
     assert await asyncio.to_thread(slow.begun.acquire, True, 10)
     small = asyncio.create_task(embedder.embed_documents(["other"]))
     await asyncio.sleep(0)
-    slow.go.release(4)
+    slow.go.release(1)
+    assert await asyncio.to_thread(slow.begun.acquire, True, 10)
+    while not any(job.urgency == (1, 0) for job in embedder._lanes._waiting):  # noqa: ASYNC110 - another thread's doing
+        await asyncio.sleep(0.001)
+    slow.go.release(2)
     assert (await small).shape == (1, 768)
+    assert slow.batches == [4, 4, 1]
     slow.go.release(100)
     await large
     await embedder.close()
@@ -204,8 +216,8 @@ async def test_model_that_cannot_be_loaded_is_tried_again_after_a_while(
     for _ in range(3):
         with pytest.raises(Unavailable) as caught:
             await embedder.embed_query("x")
-    assert caught.value.reason is Reason.EMBEDDER_UNAVAILABLE
-    assert "secret" not in caught.value.message
+        assert caught.value.reason is Reason.EMBEDDER_UNAVAILABLE
+        assert "secret" not in caught.value.message
     assert len(loads) == 1
     session = SlowSession()
     session.go.release(10)

@@ -186,3 +186,13 @@ def test_url_of_no_known_kind_is_refused_with_the_setting(url: str) -> None:
         ObjectStore(url)
     assert caught.value.reason is Reason.CONFIGURATION_INVALID
     assert "MNEMESH_OBJECT_STORE_URL" in caught.value.message
+
+
+@pytest.mark.parametrize("kind", ["memory", "file"])
+async def test_create_also_holds_for_objects_that_clients_like_to_send_in_parts(kind: str, tmp_path: Path) -> None:
+    store = ObjectStore("memory://" if kind == "memory" else (tmp_path / "objects").as_uri())
+    data = bytes(12 * 1024 * 1024)
+    await store.put(KEY, data)
+    with pytest.raises(AlreadyExists):
+        await store.put(KEY, data[:-1])
+    assert (await store.head(KEY)).size_bytes == len(data)
