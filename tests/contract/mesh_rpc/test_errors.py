@@ -10,6 +10,9 @@ from typing import Any
 
 import grpc
 import pytest
+from opentelemetry import metrics
+from opentelemetry.sdk.metrics import MeterProvider
+from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 
 from mesh.kernel import errors
 from mesh.kernel.errors import ErrorDetails, FieldViolation, MeshError, Resource
@@ -43,7 +46,7 @@ def raising(error: BaseException) -> EchoServicer:
 async def drained(call: Any, received: list[Any]) -> None:
     """Read a stream to its end; what came before an error is in the list."""
     async for item in call:
-        received.append(item)  # noqa: PERF401 - a comprehension would lose what came before the error
+        received.append(item)
 
 
 async def failed(call: Any) -> MeshError:
@@ -248,6 +251,27 @@ async def test_server_that_is_not_there_is_unavailable_soon() -> None:
         await echo.server.stop(0)
         back = await asyncio.wait_for(failed(echo.stub.Say(pb().SayRequest())), 5)
     assert (type(back), back.reason) == (errors.Unavailable, Reason.SERVICE_UNAVAILABLE)
+
+
+async def test_every_call_is_measured_with_its_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    reader = InMemoryMetricReader()
+    provider = MeterProvider(metric_readers=[reader], shutdown_on_exit=False)
+    monkeypatch.setattr(metrics, "get_meter", provider.get_meter)
+    servicer = EchoServicer()
+    async with serving(servicer=servicer) as echo:
+        await echo.stub.Say(pb().SayRequest())
+        await drained(echo.stub.Count(pb().CountRequest(to=2)), [])
+        servicer.say = raising(errors.Aborted(Reason.CONFLICT, "x")).say
+        await failed(echo.stub.Say(pb().SayRequest()))
+        await failed(echo.bare_stub.Say(pb().SayRequest()))
+    data: Any = reader.get_metrics_data()
+    points = {metric.name: metric.data.data_points for metric in data.resource_metrics[0].scope_metrics[0].metrics}
+    counts = {
+        (point.attributes["rpc.method"], point.attributes["rpc.grpc.status_code"]): point.count
+        for point in points["rpc.server.duration"]
+    }
+    assert counts == {("Say", 0): 1, ("Count", 0): 1, ("Say", 10): 1, ("Say", 16): 1}
+    assert all(point.value == 0 for point in points["rpc.server.active_requests"])
 
 
 async def test_levels_of_the_log_follow_whose_fault_it_is(caplog: pytest.LogCaptureFixture) -> None:

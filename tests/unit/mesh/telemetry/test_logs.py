@@ -68,6 +68,14 @@ def test_line_carries_the_ids_of_the_work(stream: io.StringIO) -> None:
     assert not ids.keys() & outside.keys()
 
 
+def test_message_is_without_secrets(stream: io.StringIO) -> None:
+    configure_logging("engine", log_format="json", stream=stream)
+    LOG.info("connecting to %s", "postgresql://app:hunter2@h/db")
+    configure_logging("engine", log_format="text", stream=stream)
+    LOG.info("connecting to %s", "postgresql://app:hunter2@h/db")
+    assert stream.getvalue().count("postgresql://app:***@h/db") == 2
+
+
 def test_text_with_line_breaks_stays_one_line(stream: io.StringIO) -> None:
     configure_logging("engine", stream=stream)
     LOG.info('two\nlines and {"json": true}', extra={"field": "a\nb"})

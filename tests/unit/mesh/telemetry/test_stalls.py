@@ -43,6 +43,7 @@ async def test_blocked_loop_is_reported_once_with_its_place_and_its_length(heard
 
     def culprit() -> None:
         assert heard.blocked.wait(10)  # blocks the loop until the watchdog has noticed
+        assert not heard.runs_again.wait(0.1)  # and for as long again, in which it must not say otherwise
 
     culprit()
     assert await asyncio.to_thread(heard.runs_again.wait, 10)
