@@ -2,4 +2,4 @@
 
 from __future__ import annotations
 
-pytest_plugins = ["mesh.testing.postgres"]
+pytest_plugins = ["mesh.testing.postgres", "mesh.testing.running_mesh"]

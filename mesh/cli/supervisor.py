@@ -24,6 +24,9 @@ from mesh.cli.problems import Problem, environment_problem
 from mesh.kernel.clock import Clock, SystemClock
 
 READY_POLL_S = 0.05
+UNPROBED_S = 1.0
+"""How long a restarted child that cannot be asked has to live before it is said to be back."""
+
 SHOWN_LOG_LINES = 8
 
 
@@ -233,6 +236,8 @@ class _Child:
             )
 
     async def _await_ready(self, process: asyncio.subprocess.Process) -> None:
+        if self._spec.ready is None and self.first_ready.is_set():
+            await asyncio.sleep(UNPROBED_S)
         if self._spec.ready is not None:
             deadline = self._clock.monotonic_s() + self._policy.start_timeout_s
             while not await self._spec.ready():

@@ -14,11 +14,13 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
+
+import pytest
 
 from mesh.cli.http_client import ClientOptions, MeshClient
 from mesh.cli.ports import LOOPBACK, free_port
@@ -27,6 +29,7 @@ from mesh.cli.settings import inherited_environment
 
 START_TIMEOUT_S = 90.0
 STOP_TIMEOUT_S = 60.0
+COMMAND_TIMEOUT_S = 60.0
 MODELS = Path.home() / ".cache" / "mnemesh" / "models"
 """Where memory keeps the prepared embedder when it has no home. Its files are checked against digests."""
 
@@ -147,6 +150,19 @@ class RunningMesh:
         finally:
             shutil.rmtree(self.home, ignore_errors=True)
 
+    def run(self, *arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
+        """Run another command of `mnemesh` on this mesh and return what it printed."""
+        return subprocess.run(  # noqa: S603 - our own program
+            [sys.executable, "-m", "mesh.cli", *arguments],
+            env=self.environment,
+            cwd=self.home,
+            input=stdin,
+            capture_output=True,
+            text=True,
+            timeout=COMMAND_TIMEOUT_S,
+            check=False,
+        )
+
     def logs(self) -> str:
         """Return what every process said, for a failed test."""
         files = [self.home / "up.err", *sorted((self.home / "log").glob("*.log"))]
@@ -166,6 +182,21 @@ class RunningMesh:
         return process.returncode
 
 
+def is_running(pid: int) -> bool:
+    """Tell whether a process lives; one that ended and was not waited for does not."""
+    try:
+        return ") Z " not in Path(f"/proc/{pid}/stat").read_text(encoding="utf-8")
+    except OSError:
+        return False
+
+
+@pytest.fixture(scope="session")
+def up_mesh() -> Iterator[RunningMesh]:
+    """One mesh for every test that needs processes; tests keep apart by being different users."""
+    with RunningMesh() as mesh:
+        yield mesh
+
+
 def _free_addresses() -> dict[str, str]:
     addresses = {service.listen_variable: f"{LOOPBACK}:{free_port()}" for service in SERVICES}
     return {"MNEMESH_HTTP_PORT": str(free_port()), **addresses}
@@ -179,15 +210,7 @@ def _kill(pid: int) -> None:
 def _await_gone(pids: Iterable[int]) -> None:
     deadline = time.monotonic() + STOP_TIMEOUT_S
     for pid in pids:
-        while _is_running(pid):
+        while is_running(pid):
             if time.monotonic() > deadline:
                 raise TimeoutError(f"process {pid} does not end")
             time.sleep(_POLL_S)
-
-
-def _is_running(pid: int) -> bool:
-    """Tell whether a process lives; one that ended and was not waited for does not."""
-    try:
-        return ") Z " not in Path(f"/proc/{pid}/stat").read_text(encoding="utf-8")
-    except OSError:
-        return False
