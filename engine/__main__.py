@@ -28,12 +28,12 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(command: str) -> int:
-    from engine.app import serve_until, work_until  # noqa: PLC0415 - migrations need no server, and servers no Alembic
-    from engine.settings import OTHERS_VARIABLES, EngineSettings  # noqa: PLC0415
-    from mesh.runtime.serve import run  # noqa: PLC0415
-    from mesh.telemetry.logs import configure_logging  # noqa: PLC0415
+    from engine.app import serve_until, work_until
+    from engine.settings import OTHERS_VARIABLES, EngineSettings
+    from mesh.runtime.serve import run
+    from mesh.telemetry.logs import configure_logging
 
-    settings = load(EngineSettings, os.environ, known=OTHERS_VARIABLES)  # noqa: TID251 - the entry point
+    settings = load(EngineSettings, os.environ, known=OTHERS_VARIABLES)
     name = "engine" if command == "serve" else "engine-worker"
     configure_logging(name, settings.telemetry.log_level, settings.telemetry.log_format)
     until = serve_until if command == "serve" else work_until
@@ -41,11 +41,11 @@ def _run(command: str) -> int:
 
 
 def _migrate(arguments: argparse.Namespace) -> int:
-    from engine.schema import SCHEMA  # noqa: PLC0415
-    from engine.settings import MigrateSettings  # noqa: PLC0415
-    from mesh.db.migrate import migrate  # noqa: PLC0415
+    from engine.schema import SCHEMA
+    from engine.settings import MigrateSettings
+    from mesh.db.migrate import migrate
 
-    settings = load(MigrateSettings, os.environ)  # noqa: TID251 - the entry point
+    settings = load(MigrateSettings, os.environ)
     passwords = {SCHEMA.name: settings.password} if settings.password else {}
     migrate(settings.admin_url, [SCHEMA], passwords=passwords, stage=arguments.stage)
     return 0

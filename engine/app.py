@@ -31,7 +31,6 @@ from engine.worker.sweep import sweeps
 from mesh.db.idempotency import Idempotency
 from mesh.db.pool import Database
 from mesh.db.revisions import check_current
-from mesh.db.settings import DatabaseSettings
 from mesh.jobs.leases import Leases
 from mesh.jobs.outbox import Outbox
 from mesh.jobs.relay import Relay
@@ -206,8 +205,7 @@ def _process(
 
 
 def _database(settings: EngineSettings) -> Database:
-    database = DatabaseSettings(settings.database_url, pool_max=settings.pool_max)
-    return Database(database, application_name=f"mnemesh-{NAME}")
+    return Database(settings.database, application_name=f"mnemesh-{NAME}")
 
 
 def _memory_channel(settings: EngineSettings, clock: Clock) -> grpc.aio.Channel:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from engine.usecase.limits import TurnLimits
+from mesh.db.settings import DatabaseSettings
 from mesh.models.settings import ModelSettings
 from mesh.rpc.settings import RpcSettings
 from mesh.runtime.serve import DrainSettings
@@ -17,7 +18,7 @@ class EngineSettings:
     """What an engine process needs to know.
 
     Args:
-        database_url: database as the engine's runtime role.
+        database: how PostgreSQL is reached, as the runtime role.
         identity_keys: keys shared by every server of the mesh; the first signs, all verify.
         listen: address of its gRPC.
         memory_target: gRPC target of the memory server.
@@ -25,17 +26,11 @@ class EngineSettings:
         sweep_interval_s: how often the worker looks for turns whose engine died.
         learn_attempts: how often a lesson is delivered before it is a dead letter; waits grow to five minutes.
         relay_lease_s: how long lessons stay claimed by a worker that gives no sign of life.
-        pool_max: most database connections.
         model: who answers.
         limits: bounds of a turn.
         drain: how the process stops.
     """
 
-    database_url: str = setting(
-        "MNEMESH_DATABASE_URL",
-        "Database as the server's runtime role.",
-        secret=True,
-    )
     identity_keys: tuple[str, ...] = setting(
         "MNEMESH_IDENTITY_KEYS",
         "Comma-separated keys that sign identity between servers, 32 bytes or more.",
@@ -57,9 +52,7 @@ class EngineSettings:
         "Seconds after which another worker takes over the lessons of a worker that was killed.",
         default=20.0,
     )
-    pool_max: int = setting(
-        ("MNEMESH_DB_POOL_MAX", "DB_POOL_MAX"), "Most database connections of one process.", default=10
-    )
+    database: DatabaseSettings = field(default_factory=DatabaseSettings)
     model: ModelSettings = field(default_factory=ModelSettings)
     limits: TurnLimits = field(default_factory=TurnLimits)
     rpc: RpcSettings = field(default_factory=RpcSettings)

@@ -28,23 +28,23 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _serve() -> int:
-    from gateway.app import serve_until  # noqa: PLC0415 - migrations need no server, and servers no Alembic
-    from gateway.settings import OTHERS_VARIABLES, GatewaySettings  # noqa: PLC0415
-    from mesh.runtime.serve import run  # noqa: PLC0415
-    from mesh.telemetry.logs import configure_logging  # noqa: PLC0415
+    from gateway.app import serve_until
+    from gateway.settings import OTHERS_VARIABLES, GatewaySettings
+    from mesh.runtime.serve import run
+    from mesh.telemetry.logs import configure_logging
 
-    settings = load(GatewaySettings, os.environ, known=OTHERS_VARIABLES)  # noqa: TID251 - the entry point
+    settings = load(GatewaySettings, os.environ, known=OTHERS_VARIABLES)
     configure_logging("gateway", settings.telemetry.log_level, settings.telemetry.log_format)
     return run(lambda stop: serve_until(stop, settings))
 
 
 def _migrate(arguments: argparse.Namespace) -> int:
-    from gateway.example_avatars import seed  # noqa: PLC0415
-    from gateway.schema import SCHEMA  # noqa: PLC0415
-    from gateway.settings import MigrateSettings  # noqa: PLC0415
-    from mesh.db.migrate import migrate  # noqa: PLC0415
+    from gateway.example_avatars import seed
+    from gateway.schema import SCHEMA
+    from gateway.settings import MigrateSettings
+    from mesh.db.migrate import migrate
 
-    settings = load(MigrateSettings, os.environ)  # noqa: TID251 - the entry point
+    settings = load(MigrateSettings, os.environ)
     passwords = {SCHEMA.name: settings.password} if settings.password else {}
     migrate(settings.admin_url, [SCHEMA], passwords=passwords, stage=arguments.stage)
     if arguments.seed_examples:

@@ -35,7 +35,6 @@ from gateway.usecase.sessions import Sessions
 from mesh.db.idempotency import Idempotency
 from mesh.db.pool import Database
 from mesh.db.revisions import check_current
-from mesh.db.settings import DatabaseSettings
 from mesh.kernel.clock import Clock, SystemClock
 from mesh.kernel.errors import FailedPrecondition
 from mesh.kernel.reasons import Reason
@@ -87,9 +86,7 @@ class GatewayServer:
         clock = clock or SystemClock()
         self._settings = settings
         self._directory = Path(tempfile.mkdtemp(prefix="mnemesh-gateway-"))
-        self._db = Database(
-            DatabaseSettings(settings.database_url, pool_max=settings.pool_max), application_name=f"mnemesh-{SELF}"
-        )
+        self._db = Database(settings.database, application_name=f"mnemesh-{SELF}")
         idempotency = Idempotency(SCHEMA.schema)
         self._keys = KeyLookup(self._db, clock)
         self._housekeeping = Housekeeping(self._db, self._keys, idempotency, clock)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from gateway.http.limits import HttpLimits
+from mesh.db.settings import DatabaseSettings
 from mesh.rpc.settings import RpcSettings
 from mesh.runtime.serve import DrainSettings
 from mesh.runtime.settings import setting
@@ -17,7 +18,7 @@ class GatewaySettings:
     """What a gateway process needs to know.
 
     Args:
-        database_url: database as the gateway's runtime role.
+        database: how PostgreSQL is reached, as the runtime role.
         identity_keys: keys shared by every server of the mesh; the first signs, all verify.
         http_host: address that HTTP listens on.
         http_port: port of HTTP; 0 takes a free one.
@@ -25,15 +26,9 @@ class GatewaySettings:
         engine_target: gRPC target of the engine.
         memory_target: gRPC target of memory.
         auth_mode: how callers are proven.
-        pool_max: most database connections.
         ready_timeout_s: how long one check of `/readyz` may take.
     """
 
-    database_url: str = setting(
-        "MNEMESH_DATABASE_URL",
-        "Database as the server's runtime role; embedded:// and memory:// are started.",
-        secret=True,
-    )
     identity_keys: tuple[str, ...] = setting(
         "MNEMESH_IDENTITY_KEYS",
         "Comma-separated keys that sign identity between servers, 32 bytes or more.",
@@ -49,12 +44,10 @@ class GatewaySettings:
         "How callers are proven: api_key, or none, which is allowed on loopback addresses only.",
         default="none",
     )
-    pool_max: int = setting(
-        ("MNEMESH_DB_POOL_MAX", "DB_POOL_MAX"), "Most database connections of one process.", default=10
-    )
     ready_timeout_s: float = setting(
         "MNEMESH_GATEWAY_READY_TIMEOUT_SECONDS", "Seconds that one check of /readyz may take.", default=1.0
     )
+    database: DatabaseSettings = field(default_factory=DatabaseSettings)
     limits: HttpLimits = field(default_factory=HttpLimits)
     rpc: RpcSettings = field(default_factory=RpcSettings)
     telemetry: TelemetrySettings = field(default_factory=TelemetrySettings)

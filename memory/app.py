@@ -32,7 +32,6 @@ from memory.worker.sweep import forget_answers
 from mesh.db.idempotency import Idempotency
 from mesh.db.migrate import check_current
 from mesh.db.pool import Database
-from mesh.db.settings import DatabaseSettings
 from mesh.jobs.leases import Leases
 from mesh.kernel.clock import Clock, SystemClock
 from mesh.kernel.errors import MeshError
@@ -235,5 +234,4 @@ def _embedder_of(settings: MemorySettings) -> EmbedderFactory:
 
 
 def _database(settings: MemorySettings) -> Database:
-    database = DatabaseSettings(settings.database_url, pool_max=settings.pool_max)
-    return Database(database, application_name=f"mnemesh-{NAME}")
+    return Database(settings.database, application_name=f"mnemesh-{NAME}")

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from memory.domain.chunking import DEFAULT_CHUNK_CHARS
 from memory.usecase.remember import DEFAULT_MERGE_DISTANCE
+from mesh.db.settings import DatabaseSettings
 from mesh.models.settings import ModelSettings
 from mesh.rpc.settings import RpcSettings
 from mesh.runtime.serve import DrainSettings
@@ -21,7 +22,7 @@ class MemorySettings:
     """What a memory process needs to know.
 
     Args:
-        database_url: database as memory's runtime role.
+        database: how PostgreSQL is reached, as the runtime role.
         identity_keys: keys shared by every server of the mesh; the first signs, all verify.
         listen: address of its gRPC.
         chunk_chars: most characters of a chunk.
@@ -29,18 +30,12 @@ class MemorySettings:
         learn_embed_timeout_s: how long a lesson waits for vectors.
         extract_timeout_s: how long a language model may take to extract facts.
         backlog_interval_s: how often the worker looks for rows without a vector.
-        pool_max: most database connections.
         home: directory of the mesh on this machine; empty when it has none.
         cache_home: where the system keeps caches of users, by the XDG base directory specification.
         models: which embedder and which extractor.
         drain: how the process stops.
     """
 
-    database_url: str = setting(
-        "MNEMESH_DATABASE_URL",
-        "Database as the server's runtime role; embedded:// and memory:// are started.",
-        secret=True,
-    )
     identity_keys: tuple[str, ...] = setting(
         "MNEMESH_IDENTITY_KEYS",
         "Comma-separated keys that sign identity between servers, 32 bytes or more.",
@@ -66,11 +61,9 @@ class MemorySettings:
     backlog_interval_s: float = setting(
         "MNEMESH_MEMORY_BACKLOG_SECONDS", "Seconds between two looks for rows that have no vector yet.", default=5.0
     )
-    pool_max: int = setting(
-        ("MNEMESH_DB_POOL_MAX", "DB_POOL_MAX"), "Most database connections of one process.", default=10
-    )
     home: str = setting("MNEMESH_HOME", "Directory of everything that is kept on this machine.", default="")
     cache_home: str = setting("XDG_CACHE_HOME", "Where the system keeps caches of users.", default="~/.cache")
+    database: DatabaseSettings = field(default_factory=DatabaseSettings)
     models: ModelSettings = field(default_factory=ModelSettings)
     rpc: RpcSettings = field(default_factory=RpcSettings)
     drain: DrainSettings = field(default_factory=DrainSettings)

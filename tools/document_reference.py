@@ -28,10 +28,10 @@ SETTINGS_HEAD = """\
 
 Written by `tools/document_reference.py` from the settings classes; do not edit.
 
-Every setting is an environment variable. An unknown name that starts with `MNEMESH_` is an error, and so is a value that
-cannot be used; all problems are reported at once. Secrets never show up in logs. Where several names are given, the first
-one that is set wins. Without `MNEMESH_DATABASE_URL` the usual `PGHOST`, `PGPORT`, `PGDATABASE`, `PGUSER`, `PGPASSWORD`,
-`PGSSLMODE` and `PGCHANNELBINDING` say where the database is.
+Every setting is an environment variable. An unknown name that starts with `MNEMESH_` is an error, and so is a value
+that cannot be used; all problems are reported at once. Secrets never show up in logs. Where several names are given,
+the first one that is set wins. Without `MNEMESH_DATABASE_URL` the variables of libpq say where the database is:
+`PGHOST`, `PGPORT`, `PGDATABASE`, `PGUSER`, `PGPASSWORD`, `PGSSLMODE`, `PGCHANNELBINDING`.
 """
 
 ERRORS_HEAD = """\

@@ -1,7 +1,5 @@
 """`mnemesh.conversation.v1.ConversationService`: each method is one use case."""
 
-# ruff: noqa: N802 - methods have the names of the contract
-
 from __future__ import annotations
 
 from collections.abc import AsyncIterator

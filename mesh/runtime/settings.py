@@ -128,7 +128,8 @@ def _build(cls: type[Any], environ: Mapping[str, str], problems: list[FieldViola
     try:
         return cls(**values)
     except ValueError as error:
-        where = ", ".join(row.names[0] for row in describe(cls)) or cls.__name__
+        # The variable that the class is about comes first; its message names the others that it speaks of.
+        where = next((row.names[0] for row in describe(cls)), cls.__name__)
         problems.append(FieldViolation(where, str(error)))
         return None
 

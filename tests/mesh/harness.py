@@ -26,6 +26,7 @@ from gateway.http.limits import HttpLimits
 from gateway.settings import GatewaySettings
 from memory.app import MemoryServer
 from memory.settings import MemorySettings
+from mesh.db.settings import DatabaseSettings
 from mesh.models.factory import embedder, language_model, structured_model
 from mesh.models.settings import ModelSettings
 from mesh.rpc.auth import TokenSigner, service_principal
@@ -184,7 +185,11 @@ def text_of(events: list[Event]) -> str:
 
 async def _memory(stack: AsyncExitStack, database: MeshDatabase, address: str, options: MeshOptions) -> MemoryServer:
     settings = MemorySettings(
-        database_url=database.urls["memory"], identity_keys=KEYS, listen=address, models=options.models, rpc=RPC
+        database=DatabaseSettings(database.urls["memory"]),
+        identity_keys=KEYS,
+        listen=address,
+        models=options.models,
+        rpc=RPC,
     )
     make = partial(embedder, options.models, settings.model_cache)
     server = MemoryServer(settings, make, structured_model(options.models))
@@ -196,7 +201,7 @@ async def _engine(
     stack: AsyncExitStack, database: MeshDatabase, addresses: Mapping[str, str], options: MeshOptions
 ) -> tuple[EngineServer, EngineWorker]:
     settings = EngineSettings(
-        database_url=database.urls["engine"],
+        database=DatabaseSettings(database.urls["engine"]),
         identity_keys=KEYS,
         listen=addresses["engine"],
         memory_target=addresses["memory"],
@@ -216,7 +221,7 @@ async def _gateway(
     stack: AsyncExitStack, database: MeshDatabase, addresses: Mapping[str, str], options: MeshOptions
 ) -> tuple[GatewayServer, int, int]:
     settings = GatewaySettings(
-        database_url=database.urls["gateway"],
+        database=DatabaseSettings(database.urls["gateway"]),
         identity_keys=KEYS,
         http_port=0,
         listen="127.0.0.1:0",

@@ -8,6 +8,7 @@ import sys
 
 from engine.app import EngineServer
 from engine.settings import EngineSettings
+from mesh.db.settings import DatabaseSettings
 from mesh.rpc.auth import TokenSigner, service_principal
 from mesh.rpc.channel import connect
 from mesh.rpc.context import acting_as
@@ -20,7 +21,7 @@ from tests.contract.engine.scripted_model import Pause, ScriptedModel
 async def main(database_url: str, memory_target: str, session_id: str, request_id: str) -> None:
     pause = Pause()
     settings = EngineSettings(
-        database_url=database_url, identity_keys=KEYS, listen="127.0.0.1:0", memory_target=memory_target
+        database=DatabaseSettings(database_url), identity_keys=KEYS, listen="127.0.0.1:0", memory_target=memory_target
     )
     server = EngineServer(settings, ScriptedModel([["Wait", pause]]))
     port = await server.start()

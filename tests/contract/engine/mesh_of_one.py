@@ -17,6 +17,7 @@ from psycopg.rows import dict_row
 from engine.app import EngineServer
 from engine.settings import EngineSettings
 from engine.usecase.limits import TurnLimits
+from mesh.db.settings import DatabaseSettings
 from mesh.rpc.auth import TokenSigner, service_principal
 from mesh.rpc.channel import connect
 from mesh.rpc.context import acting_as
@@ -103,7 +104,7 @@ class MeshOfOne:
     def settings(self, **changes: Any) -> EngineSettings:
         self.count += 1
         values: dict[str, Any] = {
-            "database_url": self.database_url,
+            "database": DatabaseSettings(self.database_url),
             "identity_keys": KEYS,
             "listen": f"unix:{self.directory}/engine-{self.count}.sock",
             "memory_target": self.memory.target,

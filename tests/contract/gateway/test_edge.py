@@ -13,6 +13,7 @@ import pytest
 from gateway.app import GatewayServer
 from gateway.http.limits import HttpLimits
 from gateway.settings import GatewaySettings
+from mesh.db.settings import DatabaseSettings
 from mesh.kernel.errors import FailedPrecondition
 from mesh.testing.postgres import MeshDatabase
 from tests.contract.gateway.callers import MIA
@@ -189,7 +190,7 @@ async def test_too_many_requests_at_once_are_429(shared_gateway_database: MeshDa
 )
 async def test_without_keys_only_loopback_addresses_are_listened_on(change: dict[str, str]) -> None:
     with pytest.raises(FailedPrecondition, match="MNEMESH_AUTH_MODE"):
-        GatewayServer(GatewaySettings(database_url="postgresql://nowhere", identity_keys=KEYS, **change))
+        GatewayServer(GatewaySettings(database=DatabaseSettings("postgresql://nowhere"), identity_keys=KEYS, **change))
 
 
 async def test_a_port_that_is_taken_is_named(gateway: Gateway, shared_gateway_database: MeshDatabase) -> None:

@@ -15,6 +15,7 @@ from google.protobuf.timestamp_pb2 import Timestamp
 
 from memory.app import MemoryServer, MemoryWorker
 from memory.settings import MemorySettings
+from mesh.db.settings import DatabaseSettings
 from mesh.kernel.errors import MeshError
 from mesh.kernel.identity import Principal
 from mesh.models.protocols import Embedder, StructuredModel
@@ -147,7 +148,9 @@ class MemoryUnderTest:
     ) -> None:
         self.embedder = HashingEmbedder() if embedder is None else embedder
         self.settings = MemorySettings(
-            database_url=database_url, identity_keys=KEYS, listen=f"unix:{directory}/{new_uuid()[:8]}.sock", pool_max=8
+            database=DatabaseSettings(database_url, pool_max=8),
+            identity_keys=KEYS,
+            listen=f"unix:{directory}/{new_uuid()[:8]}.sock",
         )
         self.server = MemoryServer(self.settings, lambda stored: self.embedder, model)
         self.channel = connect(self.settings.listen, "memory", TokenSigner(KEYS, "gateway"))
