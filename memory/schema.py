@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from mesh.db.migrate import ServiceSchema
+from mesh.db.roles import ServiceSchema
 
 NAME = "memory"
 
