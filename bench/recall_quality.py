@@ -90,7 +90,7 @@ def ingest(client: MeshClient, sample: Sample, scores: Scores) -> None:
 
 def ask(client: MeshClient, question: Question, scores: Scores) -> list[str]:
     """Return the turns that are recalled for a question, best first, each once."""
-    body = {"query": question.text, "kinds": ["RECALL_KIND_CHUNK"], "limit": RESULTS}
+    body = {"query": question.text, "kinds": ["CHUNK"], "limit": RESULTS}
     started = time.perf_counter()
     answer = client.post("/v1/memory:recall", body)
     scores.query_ms.append((time.perf_counter() - started) * 1000)

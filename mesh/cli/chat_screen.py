@@ -128,7 +128,12 @@ class TextScreen:
         return f"{name:<{self._width}}▸ "
 
     def _note(self, text: str) -> None:
-        self._print(" " * self._indent + printable(text), "dim")
+        lines: list[str] = []
+        width = self._console.width if self._console.is_terminal else None
+        writer = StreamWriter(lines.append, width=width, indent=self._indent)
+        writer.feed(text)
+        writer.close()
+        self._print(" " * self._indent + "".join(lines).rstrip("\n"), "dim")
 
     def _print(self, text: str, style: str = "") -> None:
         self._console.print(text, style=style, markup=False, soft_wrap=True)
