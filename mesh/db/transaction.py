@@ -169,14 +169,12 @@ class Tx:
         """
         if not self._begun:
             return
-        if self._connection.pgconn.transaction_status == TransactionStatus.INERROR:
-            await self.rollback()
-            raise Internal(Reason.DB_ERROR, "A failed statement was ignored, so nothing of the transaction was kept.")
         cursor = self._cursor(tuple_row)
         with _span(_COMMIT), translated():
             await cursor.execute(_COMMIT.encoded)
         if cursor.statusmessage != "COMMIT":
-            raise Internal(Reason.DB_ERROR, "The database did not keep the transaction.")
+            # PostgreSQL answers so, and reports no error, when a statement had failed before.
+            raise Internal(Reason.DB_ERROR, "A failed statement was ignored, so nothing of the transaction was kept.")
 
     async def rollback(self) -> None:
         """Roll back, or close a connection that cannot. Called by `Database` alone; raises nothing of the driver's."""

@@ -18,6 +18,7 @@ import pytest
 
 from mesh.db import postmaster
 from mesh.db.embedded import EmbeddedPostgres, EmbeddedServer, resolve
+from mesh.db.pg_programs import account_for
 from mesh.db.settings import EmbeddedSettings
 from mesh.kernel.errors import FailedPrecondition
 from mesh.kernel.reasons import Reason
@@ -106,8 +107,8 @@ def test_second_start_finds_the_first(home: Path) -> None:
     assert (first.started, second.started) == (True, False)
 
 
-def test_starters_at_the_same_time_end_with_one_server(home: Path) -> None:
-    starters = [starter(home) for _ in range(3)]
+def test_starters_at_the_same_time_end_with_one_server(directory: Path) -> None:
+    starters = [starter(directory) for _ in range(3)]
     said = [end(each).split() for each in starters]
     assert len({pid for pid, _ in said}) == 1
     assert sorted(started for _, started in said) == ["False", "False", "True"]
@@ -152,9 +153,13 @@ def test_lock_file_whose_process_id_went_to_a_stranger_does_not_stop_a_start(hom
     lines = lock_file.read_text().splitlines()
     os.kill(server.pid, signal.SIGKILL)
     until_now(lambda: not postmaster.is_alive(server.pid))
-    lock_file.write_text("\n".join([str(os.getpid()), *lines[1:]]) + "\n")
+    account = account_for(home / "cluster", QUICK.os_user)
+    stranger = subprocess.Popen(["/bin/sleep", "60"], **account.spawn_options())
+    lock_file.write_text("\n".join([str(stranger.pid), *lines[1:]]) + "\n")
     assert postmaster.find(home / "cluster") is None
     assert postgres.start().started
+    stranger.kill()
+    stranger.wait()
 
 
 def test_port_that_was_taken_meanwhile_is_replaced(home: Path) -> None:

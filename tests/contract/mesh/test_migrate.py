@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -95,18 +97,45 @@ def test_all_revisions_are_applied_and_doing_it_again_changes_nothing(new_databa
     assert (valid, owner) == ((True,), ("mnemesh_probe_owner",))
 
 
+MIGRATE = """
+import sys
+from mesh.db.migrate import migrate
+from tests.contract.mesh.schemas import OTHER, PROBE
+
+migrate(sys.argv[1], [PROBE, OTHER], passwords={"probe": "test-probe", "other": "test-other"})
+"""
+
+
 def test_two_migrators_of_one_database_do_the_work_once(new_database: MakeDatabase) -> None:
     url = new_database()
-    together = threading.Barrier(4)
-
-    def run() -> None:
-        together.wait()
-        migrate(url, [PROBE, OTHER], passwords=PASSWORDS)
-
-    with ThreadPoolExecutor(4) as threads:
-        for done in [threads.submit(run) for _ in range(4)]:
-            done.result()
+    command = [sys.executable, "-c", MIGRATE, url]
+    migrators = [
+        subprocess.Popen(command, cwd=Path(__file__).parents[3], stderr=subprocess.PIPE, text=True) for _ in range(3)
+    ]
+    said = [migrator.communicate()[1] for migrator in migrators]
+    assert [migrator.returncode for migrator in migrators] == [0, 0, 0], said
     assert (revision(url), revision(url, "other")) == ("0003", "0001")
+
+
+def test_migrator_waits_for_another_and_begins_nothing_meanwhile(
+    new_database: MakeDatabase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url = new_database()
+    looks = 0
+    with psycopg.connect(url, autocommit=True) as other:
+        other.execute("select pg_advisory_lock(%s)", (LOCK_KEY,))
+
+        def look(seconds: float) -> None:
+            nonlocal looks
+            looks += 1
+            assert revision(url, "other") is None
+            if looks == 3:
+                other.execute("select pg_advisory_unlock(%s)", (LOCK_KEY,))
+
+        monkeypatch.setattr(migrate_module.time, "sleep", look)
+        migrate(url, [OTHER], passwords=PASSWORDS)
+    assert looks == 3
+    assert revision(url, "other") == "0001"
 
 
 def test_databases_of_one_server_are_migrated_at_the_same_time(spare_server: EmbeddedPostgres) -> None:
@@ -163,7 +192,8 @@ async def test_schema_that_is_behind_is_refused_and_one_that_is_ahead_is_served(
 ) -> None:
     url = new_database()
     db = Database(DatabaseSettings(role_url(url, "mnemesh_other", "test-other")), application_name="other")
-    migrate(url, [PROBE], passwords=PASSWORDS)
+    # Roles belong to the server: the one of the other service exists although its schema does not.
+    migrate(new_database(), [OTHER], passwords=PASSWORDS)
     newer = scratch(tmp_path, {"0002_pre_more.py": step(2, "run('alter table other.notes add column more text')")})
     with pytest.raises(FailedPrecondition) as nothing:
         await check_current(db, "other", OTHER.migrations_dir)
