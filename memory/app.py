@@ -30,8 +30,8 @@ from memory.usecase.sweep import Sweep
 from memory.worker.embed_backlog import embed_backlog
 from memory.worker.sweep import forget_answers
 from mesh.db.idempotency import Idempotency
-from mesh.db.migrate import check_current
 from mesh.db.pool import Database
+from mesh.db.revisions import check_current
 from mesh.jobs.leases import Leases
 from mesh.kernel.clock import Clock, SystemClock
 from mesh.kernel.errors import MeshError

@@ -15,9 +15,6 @@ from mesh.kernel.reasons import Reason
 
 TOPIC = "learn_turn"
 
-MAX_AVATAR_NAME = 128
-"""Most characters of a name by which memory cites the avatar. Source: `LearnFromTurnRequest.avatar_name`."""
-
 
 @dataclass(frozen=True, slots=True)
 class Lesson:

@@ -12,7 +12,7 @@ from datetime import UTC
 
 from engine.domain.errors import LeaseLost, database_error
 from engine.domain.event import NewEvent, Role
-from engine.domain.lesson import MAX_AVATAR_NAME, TOPIC, Lesson
+from engine.domain.lesson import TOPIC, Lesson
 from engine.domain.stream import Committed
 from engine.domain.thread import ThreadState
 from engine.domain.usage import ProviderAttempt
@@ -143,7 +143,7 @@ def _lesson(turn: Accepted, answer: Answer, assistant_seq: int) -> Lesson:
         user_seq=turn.user_seq,
         assistant_seq=assistant_seq,
         avatar_id=message.avatar.uid,
-        avatar_name=message.avatar.name[:MAX_AVATAR_NAME],
+        avatar_name=message.avatar.name,
         user_text=message.text,
         assistant_text=answer.text,
         assistant_grounded=turn.model.only_repeats,

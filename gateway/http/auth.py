@@ -79,4 +79,4 @@ def _single(headers: Headers, name: str) -> str:
 
 def _foreign(header: str, description: str) -> PermissionDenied:
     details = ErrorDetails(violations=(FieldViolation(header, description, "FOREIGN_ORIGIN"),))
-    return PermissionDenied(Reason.INVALID_REQUEST, f"{header}: {description}", details)
+    return PermissionDenied(Reason.ORIGIN_NOT_ALLOWED, f"{header}: {description}", details)

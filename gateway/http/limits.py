@@ -78,7 +78,7 @@ def require_json(headers: Headers) -> None:
     is_json = kind == _JSON or (kind.startswith("application/") and kind.endswith("+json"))
     if not is_json or ("charset=" in charset and "charset=utf-8" not in charset):
         message = "Content-Type: the body must be application/json in UTF-8"
-        raise HttpError(415, InvalidArgument(Reason.MALFORMED_MESSAGE, message))
+        raise HttpError(415, InvalidArgument(Reason.UNSUPPORTED_MEDIA_TYPE, message))
 
 
 async def read_body(headers: Headers, receive: Receive, limits: HttpLimits) -> bytes:

@@ -17,6 +17,7 @@ from gateway.app import GatewayServer
 from gateway.example_avatars import seed
 from gateway.schema import SCHEMA
 from gateway.settings import GatewaySettings
+from mesh.db.settings import DatabaseSettings
 from mesh.rpc.settings import RpcSettings
 from mesh.testing.clock import ManualClock
 from mesh.testing.postgres import Cluster, MeshDatabase
@@ -69,7 +70,7 @@ def empty_tables(shared_gateway_database: MeshDatabase) -> None:
 async def running_gateway(database: MeshDatabase, **changes: Any) -> AsyncIterator[Gateway]:
     """Start a gateway with some settings changed, and stop it."""
     options: dict[str, Any] = {
-        "database_url": database.urls["gateway"],
+        "database": DatabaseSettings(database.urls["gateway"]),
         "identity_keys": KEYS,
         "http_port": 0,
         "listen": "127.0.0.1:0",

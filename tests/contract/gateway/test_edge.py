@@ -76,8 +76,8 @@ async def test_a_server_that_cannot_be_reached_is_503(gateway: Gateway) -> None:
         (b'"x"', "application/json", 400, "MALFORMED_MESSAGE"),
         (b'{"name":"\xff"}', "application/json", 400, "MALFORMED_MESSAGE"),
         (b"[" * 50_000, "application/json", 400, "MALFORMED_MESSAGE"),
-        (b"{}", "text/plain", 415, "MALFORMED_MESSAGE"),
-        (b"avatarId=x", "application/x-www-form-urlencoded", 415, "MALFORMED_MESSAGE"),
+        (b"{}", "text/plain", 415, "UNSUPPORTED_MEDIA_TYPE"),
+        (b"avatarId=x", "application/x-www-form-urlencoded", 415, "UNSUPPORTED_MEDIA_TYPE"),
         (b'{"name":"\\ud83d"}', "application/json", 400, "TEXT_NOT_STORABLE"),
     ],
 )
@@ -151,7 +151,7 @@ async def test_a_page_of_another_origin_cannot_use_a_mesh_without_keys(
     gateway: Gateway, headers: dict[str, str]
 ) -> None:
     answer = await gateway.http.post("/v1/sessions", json={"avatarId": MIA}, headers=headers)
-    body = problem(answer, 403, "INVALID_REQUEST")
+    body = problem(answer, 403, "ORIGIN_NOT_ALLOWED")
     assert body["violations"][0]["field"] in headers
     assert gateway.sql("select count(*) from gateway.sessions") == [(0,)]
     assert (await gateway.http.get("/healthz", headers=headers)).status_code == 200

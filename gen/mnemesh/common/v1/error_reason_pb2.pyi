@@ -118,6 +118,10 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     """The server is configured in a way that it cannot work; the message says what to set."""
     ERROR_REASON_INTERNAL: _ErrorReason.ValueType  # 47
     """A defect of ours; the log has the cause under the request id."""
+    ERROR_REASON_ORIGIN_NOT_ALLOWED: _ErrorReason.ValueType  # 48
+    """A browser page of another origin, or a request for another host, asked a server that trusts its own machine."""
+    ERROR_REASON_UNSUPPORTED_MEDIA_TYPE: _ErrorReason.ValueType  # 49
+    """The body is not of a type that the route reads."""
 
 class ErrorReason(_ErrorReason, metaclass=_ErrorReasonEnumTypeWrapper):
     """Why a call failed, as `google.rpc.ErrorInfo.reason` without the prefix; the domain is `mnemesh`.
@@ -220,4 +224,8 @@ ERROR_REASON_CONFIGURATION_INVALID: ErrorReason.ValueType  # 46
 """The server is configured in a way that it cannot work; the message says what to set."""
 ERROR_REASON_INTERNAL: ErrorReason.ValueType  # 47
 """A defect of ours; the log has the cause under the request id."""
+ERROR_REASON_ORIGIN_NOT_ALLOWED: ErrorReason.ValueType  # 48
+"""A browser page of another origin, or a request for another host, asked a server that trusts its own machine."""
+ERROR_REASON_UNSUPPORTED_MEDIA_TYPE: ErrorReason.ValueType  # 49
+"""The body is not of a type that the route reads."""
 Global___ErrorReason: _TypeAlias = ErrorReason  # noqa: Y015

@@ -114,7 +114,7 @@ class LearnFromTurnRequest(_message.Message):
     time_zone: _builtins.str
     """The user's IANA time zone, by which 'tomorrow' becomes a date; empty means UTC."""
     avatar_name: _builtins.str
-    """The name by which chunks cite the avatar; at most 128 characters."""
+    """The name by which chunks cite the avatar; at most 256 characters."""
     @_builtins.property
     def turn_time(self) -> _timestamp_pb2.Timestamp:
         """Required. When the user's message was accepted."""
