@@ -53,7 +53,7 @@ class RpcSettings:
         max_message_bytes: largest request that is read.
         max_concurrent_rpcs: bound of unary calls in progress.
         max_concurrent_streams: bound of streaming calls in progress.
-        default_deadline_s: for calls that come without a deadline.
+        default_deadline_s: for calls that come without a deadline; streams of the server get the longest instead.
         max_deadline_s: longest life of any call.
         max_connection_age_s: connections are closed softly after this time, so that clients spread over new replicas.
         drain_s: longest wait for calls in progress when `stop` is not told another.
@@ -75,7 +75,7 @@ class RpcSettings:
     )
     default_deadline_s: float = field(
         default=30.0,
-        metadata={"env": "MNEMESH_RPC_DEFAULT_DEADLINE_SECONDS", "doc": "Deadline of calls that set none."},
+        metadata={"env": "MNEMESH_RPC_DEFAULT_DEADLINE_SECONDS", "doc": "Deadline of unary calls that set none."},
     )
     max_deadline_s: float = field(
         default=600.0,

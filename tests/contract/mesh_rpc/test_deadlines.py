@@ -80,6 +80,14 @@ async def test_deadline_beyond_the_cap_is_cut_to_it() -> None:
     assert all(0 < left <= 0.2 for left in servicer.remaining_s)
 
 
+async def test_stream_without_a_deadline_lasts_as_long_as_the_cap_allows() -> None:
+    servicer = Slow(answers=True)
+    async with serving(servicer=servicer, settings={"default_deadline_s": 1, "max_deadline_s": 90}) as echo:
+        call = echo.bare_stub.Count(pb().CountRequest(), metadata=echo.identity())
+        assert [item.number async for item in call] == [1]
+    assert 60 < servicer.remaining_s[0] <= 90
+
+
 async def test_stream_ends_at_the_cap_after_what_was_sent() -> None:
     async with serving(servicer=Slow(), settings={"max_deadline_s": 0.2}) as echo:
         call = echo.bare_stub.Count(pb().CountRequest(), metadata=echo.identity())
@@ -96,9 +104,10 @@ async def test_client_that_never_sends_its_stream_is_cut_off() -> None:
 async def test_deadline_of_the_client_cancels_the_handler() -> None:
     servicer = Slow()
     async with serving(servicer=servicer) as echo:
-        await exceeded(echo.bare_stub.Say(pb().SayRequest(), metadata=echo.identity(), timeout=0.2))
+        await echo.bare.channel_ready()
+        await exceeded(echo.bare_stub.Say(pb().SayRequest(), metadata=echo.identity(), timeout=1))
         await asyncio.wait_for(servicer.cancelled.wait(), 5)
-    assert 0 < servicer.remaining_s[0] <= 0.2
+    assert 0 < servicer.remaining_s[0] <= 1.1
 
 
 async def test_client_that_leaves_cancels_the_handler() -> None:
