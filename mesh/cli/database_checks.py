@@ -15,7 +15,7 @@ from mesh.cli.database import (
     runtime_url,
 )
 from mesh.cli.finding import Finding, Patient, fine, missing, note
-from mesh.cli.schemas import schema_of
+from mesh.cli.schema_state import schema_of
 from mesh.cli.services import Service, installed_services
 from mesh.db.pg_programs import find_programs
 from mesh.db.pool import Database as Pool

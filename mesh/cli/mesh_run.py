@@ -17,12 +17,14 @@ from mesh.cli.database import (
     choose_database,
     runtime_url,
 )
+from mesh.cli.examples import seed_examples
 from mesh.cli.home import Home, default_home, load_credentials, locate_home, locked, prepare_home, require_room
 from mesh.cli.model_choice import BUILTIN, embedder_line, model_line, read_model_settings
 from mesh.cli.output import err_console, out_console
 from mesh.cli.plan import STOP_ORDER, Ports, choose_ports
 from mesh.cli.problems import Problem
 from mesh.cli.release import installed_version
+from mesh.cli.schema_state import is_up_to_date, note_up_to_date
 from mesh.cli.services import SERVICES, installed_services
 from mesh.cli.settings import CliSettings, inherited_environment, read_settings
 from mesh.cli.state_file import StateFile
@@ -129,9 +131,8 @@ class Up:
                 info, specs = started
                 for spec in specs:
                     self._supervisor.add(spec)
-                    group.create_task(self._supervisor.keep(spec.name))
                 aside.append(group.create_task(self._database.keep(self)))
-                aside.append(group.create_task(self._announce(info, specs)))
+                aside.append(group.create_task(self._start_children(info, specs, group)))
                 await signals.wait()
             for task in aside:
                 task.cancel()
@@ -152,7 +153,9 @@ class Up:
 
     async def _start_database(self) -> DatabaseInfo:
         with self._screen.step("postgres", "starting PostgreSQL") as step:
-            info, _ = await asyncio.gather(asyncio.to_thread(self._database.start), asyncio.to_thread(_preload))
+            info, _ = await asyncio.gather(
+                asyncio.to_thread(self._database.start), asyncio.to_thread(_preload, self._home)
+            )
             step.done_as = f"PostgreSQL {info.version} + pgvector {info.vector_version} ({info.place})"
         if info.pid:
             self._state.ports[POSTGRES] = info.port
@@ -167,11 +170,13 @@ class Up:
         return self._children(urls)
 
     def _prepare_schemas(self, info: DatabaseInfo) -> dict[str, str]:
-        """Migrate, and return the database URL of each server."""
-        from mesh.cli.schemas import bring_up_to_date, seed_examples  # noqa: PLC0415 - see `_preload`
-
+        """Migrate what has to be, and return the database URL of each server."""
         passwords = self._database.passwords(self._services)
-        bring_up_to_date(info, self._services, passwords)
+        if not info.pid or not is_up_to_date(self._home, info, self._services, passwords):
+            from mesh.cli.schemas import bring_up_to_date  # noqa: PLC0415 - Alembic is seldom needed, and slow to load
+
+            bring_up_to_date(info, self._services, passwords)
+            note_up_to_date(self._home, self._services)
         if self._examples:
             seed_examples(info)
         return {service.name: runtime_url(info, service, passwords[service.name]) for service in self._services}
@@ -182,15 +187,25 @@ class Up:
         surroundings = Surroundings(inherited_environment(), load_credentials(self._home))
         return child_specs(self._services, self._ports, urls, self._home, surroundings)
 
-    async def _announce(self, info: DatabaseInfo, specs: list[ChildSpec]) -> None:
+    async def _start_children(self, info: DatabaseInfo, specs: list[ChildSpec], group: asyncio.TaskGroup) -> None:
+        """Start the servers, and once they answer the workers, which nobody waits for."""
         servers = [spec.name for spec in specs if spec.ready is not None]
+        workers = [spec.name for spec in specs if spec.ready is None]
         with self._screen.step("servers", f"starting {', '.join(servers)}") as step:
+            for name in servers:
+                group.create_task(self._supervisor.keep(name))
             await self._supervisor.wait_ready(servers)
             step.done_as = _addresses(self._ports)
         if not self._embedder_prepared.is_set():
             with self._screen.step("embedder", "preparing the embedder, once") as step:
                 await self._embedder_prepared.wait()
                 step.done_as = "prepared the embedder, once"
+        for name in workers:
+            group.create_task(self._supervisor.keep(name))
+        await self._supervisor.wait_ready(workers)
+        await self._announce(info)
+
+    async def _announce(self, info: DatabaseInfo) -> None:
         needs_key = self._settings.auth_mode == "api_key"
         url = self._state.urls["http"]
         avatar = "" if needs_key else await asyncio.to_thread(some_avatar, self._ports.reachable, self._ports.http)
@@ -235,10 +250,11 @@ class Up:
         self._screen.remark("stopped; everything is kept")
 
 
-def _preload() -> None:
-    """Load Alembic and gRPC, which take a second, while PostgreSQL starts."""
-    import_module("mesh.cli.schemas")
+def _preload(home: Home) -> None:
+    """Load gRPC, and Alembic for a new home, while PostgreSQL starts."""
     import_module("mesh.cli.children")
+    if not home.credentials.exists():
+        import_module("mesh.cli.schemas")
 
 
 def _addresses(ports: Ports) -> str:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import time
 
 from mesh.cli.database import choose_database
+from mesh.cli.examples import seed_examples
 from mesh.cli.home import locate_home, prepare_home
 from mesh.cli.output import err_console, out_console, print_json, tick
-from mesh.cli.schemas import bring_up_to_date, schema_of, seed_examples
+from mesh.cli.schema_state import schema_of
+from mesh.cli.schemas import bring_up_to_date
 from mesh.cli.services import installed_services
 from mesh.cli.settings import read_settings
 from mesh.cli.waiting import Waiting

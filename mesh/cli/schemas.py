@@ -1,16 +1,13 @@
-"""The schemas of the servers, found by name: each server's package says in `schema.SCHEMA` what it owns."""
+"""Migrating the schemas of the servers. Loads Alembic, which takes most of a second."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from importlib import import_module
-from pkgutil import resolve_name
 
 from mesh.cli.database import DatabaseInfo, explained
+from mesh.cli.schema_state import schema_of
 from mesh.cli.services import Service
-from mesh.db.migrate import ServiceSchema, Stage, migrate
-
-EXAMPLES = "gateway.example_avatars:seed"
+from mesh.db.migrate import Stage, migrate
 
 
 def bring_up_to_date(
@@ -26,17 +23,3 @@ def bring_up_to_date(
     """
     with explained():
         migrate(info.admin_url, [schema_of(service) for service in services], passwords=passwords, stage=stage)
-
-
-def seed_examples(info: DatabaseInfo) -> None:
-    """Insert the example avatars that are missing."""
-    with explained():
-        resolve_name(EXAMPLES)(info.admin_url)
-
-
-def schema_of(service: Service) -> ServiceSchema:
-    """Return what a server declares about its schema."""
-    schema = import_module(f"{service.name}.schema").SCHEMA
-    if not isinstance(schema, ServiceSchema):
-        raise TypeError(f"{service.name}.schema.SCHEMA is no ServiceSchema")
-    return schema
