@@ -12,6 +12,14 @@ from memory.domain.chunking import split_text
 from memory.domain.lexical import Lexemes, lexemes
 from mesh.kernel.ids import new_id
 
+BLOCK_CHUNKS = 32
+"""Messages in a row whose words are gathered in one row, to narrow huge scopes."""
+
+
+def block_of(ordinal: int) -> int:
+    """Return the block of a dialog that a message's position belongs to."""
+    return ordinal // BLOCK_CHUNKS
+
 
 class ChunkSource(StrEnum):
     """Where a chunk's text comes from."""

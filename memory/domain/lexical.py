@@ -159,21 +159,13 @@ class Lexemes:
     length: int
     speakers: tuple[str, ...] = ()
 
-    def tsvector(self, user_id: str) -> str:
+    def tsvector(self) -> str:
         """Return the literal of PostgreSQL's `tsvector`; positions are left out, presence is all that is scored."""
-        return " ".join(f"'{lexeme}'" for lexeme in (*self.distinct, *self.speakers, user_mark(user_id)))
-
-
-def user_mark(user_id: str) -> str:
-    """Return the lexeme that every row of a user holds, so that the one GIN index of all tenants finds a user's rows.
-
-    It is a prefilter only: rows are filtered by tenant and user as well. No word has a colon, so none can collide.
-    """
-    return f"user:{user_id[:13]}"
+        return " ".join(f"'{lexeme}'" for lexeme in (*self.distinct, *self.speakers))
 
 
 def speaker_mark(term: str) -> str:
-    """Return the lexeme of rows that were said by somebody with this term in the name."""
+    """Return the lexeme of rows that were said by somebody with this term in the name. No word has a colon."""
     return f"speaker:{term}"
 
 

@@ -38,21 +38,37 @@ from unnest(
 delete from memory.chunks c
 where c.tenant_id = %(tenant_id)s and c.user_id = %(user_id)s and c.id = any(%(ids)s::uuid[])
 
+-- name: refresh_blocks
+-- Gathers the words of blocks from their chunks; a block that lost its last chunk is left without words.
+insert into memory.blocks as b (tenant_id, user_id, dialog_key, block, lex, first_sent_at, last_sent_at)
+select %(tenant_id)s, %(user_id)s::uuid, %(dialog_key)s, n.block,
+       coalesce(array_to_tsvector(array_agg(distinct w.lexeme) filter (where w.lexeme is not null)), ''::tsvector),
+       min(c.sent_at), max(c.sent_at)
+from unnest(%(blocks)s::bigint[]) as n (block)
+left join memory.chunks c
+  on c.tenant_id = %(tenant_id)s
+ and c.user_id = %(user_id)s
+ and c.dialog_key = %(dialog_key)s
+ and c.ordinal between n.block * %(size)s and n.block * %(size)s + %(size)s - 1
+left join lateral unnest(tsvector_to_array(c.lex)) as w (lexeme) on true
+group by n.block
+on conflict (tenant_id, user_id, dialog_key, block) do update
+set lex = excluded.lex, first_sent_at = excluded.first_sent_at, last_sent_at = excluded.last_sent_at
+
+-- name: dialogs_of_turn
+-- The dialogs that hold chunks of a turn.
+select distinct c.dialog_key
+from memory.chunks c
+where c.tenant_id = %(tenant_id)s and c.user_id = %(user_id)s and c.turn_id = %(turn_id)s::uuid
+
 -- name: delete_turn
--- Removes the chunks of a turn and returns how many each dialog lost.
-with gone as (
-    delete from memory.chunks c
-    where c.tenant_id = %(tenant_id)s and c.user_id = %(user_id)s and c.turn_id = %(turn_id)s::uuid
-    returning c.dialog_key
-),
-counted as (
-    update memory.dialogs d
-    set chunk_count = d.chunk_count - lost.chunks, updated_at = now()
-    from (select g.dialog_key, count(*) as chunks from gone g group by g.dialog_key) lost
-    where d.tenant_id = %(tenant_id)s and d.user_id = %(user_id)s and d.dialog_key = lost.dialog_key
-    returning lost.chunks
-)
-select coalesce(sum(chunks), 0)::bigint from counted
+-- Removes the chunks of a turn from a dialog and returns their positions.
+delete from memory.chunks c
+where c.tenant_id = %(tenant_id)s
+  and c.user_id = %(user_id)s
+  and c.dialog_key = %(dialog_key)s
+  and c.turn_id = %(turn_id)s::uuid
+returning c.ordinal
 
 -- name: count_dialog
 -- Notes how many chunks a dialog won or lost, and the next position in it.

@@ -93,7 +93,7 @@ class FactRow:
 
 async def insert_fact(tx: Tx, user_id: str, row: FactRow) -> Fact:
     """Store a fact and return it."""
-    (stored,) = await tx.all(_INSERT, {**_scope(tx, user_id), **_columns(user_id, row)}, into=Fact)
+    (stored,) = await tx.all(_INSERT, {**_scope(tx, user_id), **_columns(row)}, into=Fact)
     return stored
 
 
@@ -176,7 +176,7 @@ def _scope(tx: Tx, user_id: str) -> dict[str, Any]:
     return {"tenant_id": tx.tenant_id, "user_id": user_id}
 
 
-def _columns(user_id: str, row: FactRow) -> dict[str, Any]:
+def _columns(row: FactRow) -> dict[str, Any]:
     new = row.new
     words = new.lexemes
     return {
@@ -199,7 +199,7 @@ def _columns(user_id: str, row: FactRow) -> dict[str, Any]:
         "valid_to": new.valid_to,
         "dedup_hash": row.dedup_hash,
         "superseded_by": row.superseded_by,
-        "lex": words.tsvector(user_id),
+        "lex": words.tsvector(),
         "lex_length": words.length,
         "embedding": halfvec(row.vector.values) if row.vector else None,
         "space_id": row.vector.space_id if row.vector else None,

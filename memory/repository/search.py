@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Any, TypeVar
 
-from memory.domain.chunk import Chunk
+from memory.domain.chunk import BLOCK_CHUNKS, Chunk
 from memory.domain.fact import Fact
 from memory.domain.fusion import Weights
-from memory.domain.lexical import speaker_mark, user_mark
+from memory.domain.lexical import speaker_mark
 from memory.domain.retrieval import BoostedChunk, ChunkScope, Hit, Parts, Question, Ranking
 from memory.domain.vector import StoredVector
 from memory.repository.sections import rendered
@@ -23,19 +23,18 @@ T = TypeVar("T")
 _QUERIES = load(__name__, "search.sql")
 _RECALL = _QUERIES.get("recall")
 _READ_WIDELY = _QUERIES.get("read_widely")
-_COUNT_TERMS = _QUERIES.get("count_terms")
 _CANDIDATES = _QUERIES.get("candidates")
 _MATCH_CHUNKS = _QUERIES.get("match_chunks")
 
 TERM_COUNTS = (4, 8, 12, 24)
 """For how many terms there is a statement; a few, so that each is prepared once and then used often."""
 
-COUNT_BOUND = 3_000
-"""In a huge scope, terms of at least this many rows are common: they add to a score and find no candidates."""
-
-MOST_BY_WORDS = 400
+MOST_BLOCKS = 64
 MOST_BY_VECTOR = 200
+"""In a huge scope, the blocks of 32 messages and the nearest chunks from which candidates come: about 2,500 rows."""
+
 MAX_SCAN_TUPLES = 100_000
+"""How far a vector scan goes on when its rows are other users'."""
 
 _NO_LEXEME = "'none:'"
 """A query that no row matches, since no stored lexeme ends in a colon."""
@@ -53,6 +52,14 @@ class _Statement:
     size: int
     sections: frozenset[str]
     params: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class _Candidates:
+    """Chunks worth scoring, and for each term the share of blocks that hold it."""
+
+    ids: list[str] | None
+    shares: list[float | None]
 
 
 class _Row:
@@ -93,42 +100,31 @@ async def recall(tx: Tx, scope: ChunkScope, question: Question, ranking: Ranking
         },
     )
     if not ranking.is_exact:
-        statement = await _narrowed(tx, statement, question.terms[:size], ranking.scope_size)
+        statement = await _narrowed(tx, statement, ranking.scope_size)
     query = rendered(_RECALL, statement.sections, size)
     return [row.hit() for row in await tx.all(query, statement.params, into=_Row)]
 
 
-async def _narrowed(tx: Tx, statement: _Statement, terms: Sequence[str], scope_size: int) -> _Statement:
+async def _narrowed(tx: Tx, statement: _Statement, scope_size: int) -> _Statement:
     """Return the statement for candidates of a huge scope only, with weights of terms that hold for all of it."""
     size, params = statement.size, dict(statement.params)
-    params |= {"mine": f"'{user_mark(params['user_id'])}'", "bound": COUNT_BOUND}
-    params |= {"most_by_words": MOST_BY_WORDS, "most_by_vector": MOST_BY_VECTOR}
-    counts: list[int] = []
-    if terms:
-        counts = await tx.value(rendered(_COUNT_TERMS, frozenset(), size), params)
-        params["rare"] = _rare(terms, counts)
-    params |= {f"weight{i}": _idf(count, scope_size) for i, count in enumerate(counts, 1)}
+    params |= {"most_blocks": MOST_BLOCKS, "most_by_vector": MOST_BY_VECTOR, "block_size": BLOCK_CHUNKS}
     await tx.value(_READ_WIDELY, {"ef_search": str(MOST_BY_VECTOR), "max_scan_tuples": str(MAX_SCAN_TUPLES)})
     both = {"both"} if {"lexical", "vector"} <= statement.sections else set()
-    candidates = await tx.value(rendered(_CANDIDATES, statement.sections | both, size), params)
-    params |= {"candidates": candidates or []}
+    found = await tx.one(rendered(_CANDIDATES, statement.sections | both, size), params, into=_Candidates)
+    if found is None or found.ids is None:
+        return _Statement(size, statement.sections | {"candidates"}, params | {"candidates": []})
+    params |= {f"weight{i}": _idf(share or 0.0, scope_size) for i, share in enumerate(found.shares, 1)}
+    params |= {"candidates": found.ids}
     return _Statement(size, statement.sections | {"candidates", "weighed"}, params)
 
 
-def _rare(terms: Sequence[str], counts: Sequence[int]) -> str:
-    """Return the `tsquery` of the rarest terms, as many as match few rows together; without any, all at once."""
-    total, chosen = 0, []
-    for count, term in sorted(zip(counts, terms, strict=False)):
-        total += count
-        if count >= COUNT_BOUND or total > COUNT_BOUND:
-            break
-        chosen.append(f"'{term}'")
-    return " | ".join(chosen) or " & ".join(f"'{term}'" for term in terms)
+def _idf(share: float, scope_size: int) -> float:
+    """Return a term's weight in a scope, from the share of blocks that hold it.
 
-
-def _idf(count: int, scope_size: int) -> float:
-    """Return a term's weight; one that was too common to count is taken to stand in a quarter of the rows."""
-    rows = min(count, scope_size) if count < COUNT_BOUND else scope_size / 4
+    A block of n rows holds a term with the probability 1 - (1 - p)^n when each row holds it with p.
+    """
+    rows = scope_size * (1 - (1 - min(share, 0.999)) ** (1 / BLOCK_CHUNKS))
     return math.log(1 + (scope_size - rows + 0.5) / (rows + 0.5))
 
 

@@ -133,49 +133,43 @@ select set_config('hnsw.iterative_scan', 'strict_order', true),
        set_config('hnsw.ef_search', %(ef_search)s, true),
        set_config('hnsw.max_scan_tuples', %(max_scan_tuples)s, true)
 
--- name: count_terms
--- How many chunks of a user hold each term, counted up to a bound.
-select array[
-    /*[each ,]*/
-    (
-        select count(*)
-        from (
-            select 1
-            from memory.chunks c
-            where c.tenant_id = %(tenant_id)s
-              and c.user_id = %(user_id)s
-              and c.lex @@ (%(mine)s::tsquery && %(term_n)s::tsquery)
-            limit %(bound)s
-        ) counted_n
-    )
-    /*[/each]*/
-]
-
 -- name: candidates
--- The chunks of a huge scope that are worth scoring: the best by rare words, the nearest by vector, and their neighbours.
-with hits as (
-    /*[lexical]*/
-    (
-        select c.dialog_key, c.session, c.ordinal
-        from memory.chunks c
-        where c.tenant_id = %(tenant_id)s
-          and c.user_id = %(user_id)s
-          and c.lex @@ (%(mine)s::tsquery && %(rare)s::tsquery)
-          /*[dialog]*/ and c.dialog_key = %(dialog_key)s /*[/dialog]*/
-          /*[avatar]*/ and (c.avatar_id is null or c.avatar_id = %(avatar_id)s::uuid) /*[/avatar]*/
-          /*[sources]*/ and c.source = any(%(sources)s) /*[/sources]*/
-          /*[tags]*/ and c.tags @> %(tags)s /*[/tags]*/
-          /*[after]*/ and c.sent_at >= %(sent_after)s /*[/after]*/
-          /*[before]*/ and c.sent_at < %(sent_before)s /*[/before]*/
-          /*[except]*/ and c.session <> %(exclude_session)s /*[/except]*/
-        order by /*[each +]*/ (c.lex @@ %(term_n)s::tsquery)::int::float8 * %(weight_n)s::float8 /*[/each]*/ desc, c.id
-        limit %(most_by_words)s
-    )
-    /*[/lexical]*/
-    /*[both]*/ union /*[/both]*/
-    /*[vector]*/
-    (
-        select c.dialog_key, c.session, c.ordinal
+-- The chunks of a huge scope that are worth scoring: blocks with the best words, the nearest by vector, what is beside
+-- them; and which share of the blocks holds each term.
+with scope as materialized (
+    select b.dialog_key, b.block
+           /*[lexical]*/, /*[each ,]*/ (b.lex @@ %(term_n)s::tsquery)::int::float8 as m_n /*[/each]*/ /*[/lexical]*/
+    from memory.blocks b
+    /*[avatar]*/
+    join memory.dialogs d
+      on d.tenant_id = b.tenant_id and d.user_id = b.user_id and d.dialog_key = b.dialog_key
+     and (d.avatar_id is null or d.avatar_id = %(avatar_id)s::uuid)
+    /*[/avatar]*/
+    where b.tenant_id = %(tenant_id)s
+      and b.user_id = %(user_id)s
+      /*[dialog]*/ and b.dialog_key = %(dialog_key)s /*[/dialog]*/
+      /*[after]*/ and b.last_sent_at >= %(sent_after)s /*[/after]*/
+      /*[before]*/ and b.first_sent_at < %(sent_before)s /*[/before]*/
+),
+/*[lexical]*/
+stat as (
+    select /*[each ,]*/ avg(m_n) as share_n, ln(1 + (count(*) - sum(m_n) + 0.5::float8) / (sum(m_n) + 0.5::float8)) as w_n
+           /*[/each]*/
+    from scope
+),
+by_words as (
+    select s.dialog_key, s.block
+    from scope s, stat t
+    where /*[each +]*/ s.m_n /*[/each]*/ > 0
+    order by /*[each +]*/ s.m_n * t.w_n /*[/each]*/ desc, s.block desc
+    limit %(most_blocks)s
+),
+/*[/lexical]*/
+/*[vector]*/
+by_vector as (
+    select n.dialog_key, n.ordinal
+    from (
+        select c.dialog_key, c.ordinal
         from memory.chunks c
         where c.tenant_id = %(tenant_id)s
           and c.user_id = %(user_id)s
@@ -189,17 +183,31 @@ with hits as (
           /*[except]*/ and c.session <> %(exclude_session)s /*[/except]*/
         order by c.embedding <=> %(embedding)s::halfvec
         limit %(most_by_vector)s
-    )
+    ) n
+),
+/*[/vector]*/
+places as (
+    /*[lexical]*/
+    select w.dialog_key, w.block * %(block_size)s - 2 as first, w.block * %(block_size)s + %(block_size)s + 1 as last
+    from by_words w
+    /*[/lexical]*/
+    /*[both]*/ union all /*[/both]*/
+    /*[vector]*/
+    select v.dialog_key, v.ordinal - 2, v.ordinal + 2
+    from by_vector v
     /*[/vector]*/
 )
-select array_agg(distinct c.id::text)
-from hits h
-join memory.chunks c
-  on c.tenant_id = %(tenant_id)s
- and c.user_id = %(user_id)s
- and c.dialog_key = h.dialog_key
- and c.session = h.session
- and c.ordinal between h.ordinal - 2 and h.ordinal + 2
+select (
+           select array_agg(distinct c.id::text)
+           from places p
+           join memory.chunks c
+             on c.tenant_id = %(tenant_id)s
+            and c.user_id = %(user_id)s
+            and c.dialog_key = p.dialog_key
+            and c.ordinal between p.first and p.last
+       ) as ids,
+       /*[lexical]*/ (select array[/*[each ,]*/ t.share_n /*[/each]*/] from stat t) as shares /*[/lexical]*/
+       /*[!lexical]*/ '{}'::float8[] as shares /*[/!lexical]*/
 
 -- name: match_chunks
 -- Ranks the chunks of a scope by cosine plus the boost of the source, exactly (S6).

@@ -8,7 +8,8 @@ from memory.domain import keyset
 from memory.domain.errors import fact_not_found
 from memory.domain.fact import Fact, FactFilter, FactStatus
 from memory.domain.keyset import Position
-from memory.repository import chunks, facts
+from memory.repository import facts
+from memory.usecase.ingest import delete_evidence
 from mesh.db.idempotency import Idempotency
 from mesh.db.pool import Database
 from mesh.db.transaction import Tx
@@ -101,7 +102,7 @@ async def _delete(tx: Tx, user_id: str, deletion: Deletion) -> DeletedFact:
         fact = await facts.delete_fact(tx, user_id, fact.id) or fact
     if not deletion.with_evidence or fact.source_turn_id is None:
         return DeletedFact(fact)
-    return DeletedFact(fact, await chunks.delete_turn(tx, user_id, fact.source_turn_id))
+    return DeletedFact(fact, await delete_evidence(tx, user_id, fact.source_turn_id))
 
 
 def _existing(fact: Fact | None, fact_id: str) -> Fact:

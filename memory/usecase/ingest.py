@@ -139,6 +139,8 @@ async def store_chunks(tx: Tx, batch: Batch) -> Ingested:
         [ChunkRow(chunk, ordinals[chunk.message.source_id], batch.vectors.get(chunk.content_hash)) for chunk in fresh],
     )
     if fresh or stale:
+        places = [ordinals[chunk.message.source_id] for chunk in fresh] + [piece.ordinal for piece in stale]
+        await rows.refresh_blocks(tx, batch.dialog, places)
         await rows.count_dialog(tx, batch.dialog, len(fresh) - len(stale), next_ordinal)
     updated = sum(chunk.message.source_id in known_messages for chunk in fresh)
     return Ingested(
@@ -149,6 +151,18 @@ async def store_chunks(tx: Tx, batch: Batch) -> Ingested:
         sources=dict(Counter(chunk.source.value for chunk in batch.chunks)),
         pending_vectors=_pending(batch, by_hash),
     )
+
+
+async def delete_evidence(tx: Tx, user_id: str, turn_id: str) -> int:
+    """Remove the chunks of a turn, their words in the indexes included, and return how many there were."""
+    deleted = 0
+    for dialog in await rows.dialogs_of_turn(tx, user_id, turn_id):
+        next_ordinal = await rows.lock_dialog(tx, dialog)
+        places = await rows.delete_turn(tx, dialog, turn_id)
+        await rows.refresh_blocks(tx, dialog, places)
+        await rows.count_dialog(tx, dialog, -len(places), next_ordinal)
+        deleted += len(places)
+    return deleted
 
 
 def _stale(stored: Sequence[StoredPiece], chunks: Sequence[NewChunk]) -> list[StoredPiece]:
