@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import shutil
+import socket
 import subprocess
 import time
 from collections.abc import AsyncIterator, Iterator
@@ -27,7 +28,6 @@ from tests.contract.mesh.schemas import COUNT, INSERT, thing
 from tests.contract.mesh.waiting import until_now
 
 PGBOUNCER = shutil.which("pgbouncer")
-PORT = 6543
 SERVER_CONNECTIONS = 3
 
 pytestmark = pytest.mark.skipif(PGBOUNCER is None, reason="PgBouncer is not installed")
@@ -59,12 +59,15 @@ def pooled_url(probe: MeshDatabase, directory: Path) -> Iterator[str]:
     users.write_text(f'"{target["user"]}" "{target["password"]}"\n')
     config = directory / "pgbouncer.ini"
     values = {name: target[name] for name in ("dbname", "host", "port")}
-    config.write_text(CONFIG.format(**values, listen=PORT, users=users, size=SERVER_CONNECTIONS))
+    with socket.socket() as free:
+        free.bind((HOST, 0))
+        port = free.getsockname()[1]
+    config.write_text(CONFIG.format(**values, listen=port, users=users, size=SERVER_CONNECTIONS))
     account = account_for(directory / "nothing", "nobody")
     process = subprocess.Popen(
         [PGBOUNCER, str(config)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **account.spawn_options()
     )
-    url = f"postgresql://{target['user']}:{target['password']}@{HOST}:{PORT}/{target['dbname']}"
+    url = f"postgresql://{target['user']}:{target['password']}@{HOST}:{port}/{target['dbname']}"
 
     def answers() -> bool:
         try:
