@@ -32,6 +32,7 @@ from psycopg import sql
 from mesh.db import postmaster
 from mesh.db.initdb import Admin, initialise, require_version
 from mesh.db.pg_programs import Account, Programs, account_for, find_programs, require_access
+from mesh.db.program_copy import reachable_programs
 from mesh.db.secrets_file import passwords
 from mesh.db.settings import EmbeddedSettings
 from mesh.db.urls import role_url
@@ -131,7 +132,7 @@ class EmbeddedPostgres:
         with self._locked():
             account = account_for(self._cluster, self._settings.os_user)
             require_access(account, self.data_dir)
-            require_access(account, programs.bin_dir)
+            programs = reachable_programs(programs, account, self.data_dir)
             if not self._cluster.exists():
                 password = passwords(self._password_file, [ADMIN])[ADMIN]
                 initialise(programs, account, self._cluster, Admin(ADMIN, password), durable=self._settings.durable)

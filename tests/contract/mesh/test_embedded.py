@@ -18,7 +18,7 @@ import pytest
 
 from mesh.db import postmaster
 from mesh.db.embedded import EmbeddedPostgres, EmbeddedServer, resolve
-from mesh.db.pg_programs import account_for
+from mesh.db.pg_programs import account_for, find_programs
 from mesh.db.settings import EmbeddedSettings
 from mesh.kernel.errors import FailedPrecondition
 from mesh.kernel.reasons import Reason
@@ -215,6 +215,26 @@ def test_directory_that_postgresql_cannot_enter_is_refused_with_a_remedy(directo
     assert caught.value.reason == Reason.CONFIGURATION_INVALID
     assert f"may not enter {closed}" in caught.value.message
     assert "MNEMESH_HOME" in caught.value.message
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root changes to another user")
+def test_programs_below_a_closed_directory_are_copied_once_to_where_their_user_can_run_them(directory: Path) -> None:
+    installed = find_programs(QUICK.bin_dir).bin_dir
+    package = installed.parent.parent
+    closed = directory / "closed"
+    closed.mkdir(mode=0o700)
+    for name in (package.name, f"{package.name}.libs"):
+        (closed / name).symlink_to(package.with_name(name))
+    there = replace(QUICK, bin_dir=closed / package.name / installed.parent.name / installed.name)
+    postgres = EmbeddedPostgres(directory / "home", there)
+    server = postgres.start()
+    write(server, "kept")
+    (copy,) = (directory / "home" / "programs").iterdir()
+    assert copy.name == server.version
+    made = copy.stat().st_ino
+    postgres.stop()
+    assert read(EmbeddedPostgres(directory / "home", there).start()) == ["kept"]
+    assert copy.stat().st_ino == made
 
 
 @pytest.mark.parametrize(
