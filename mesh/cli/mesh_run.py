@@ -195,15 +195,23 @@ class Up:
             for name in servers:
                 group.create_task(self._supervisor.keep(name))
             await self._supervisor.wait_ready(servers)
+            if self._embedder_prepared.is_set():
+                await self._warm_up()
             step.done_as = _addresses(self._ports)
         if not self._embedder_prepared.is_set():
             with self._screen.step("embedder", "preparing the embedder, once") as step:
                 await self._embedder_prepared.wait()
+                await self._warm_up()
                 step.done_as = "prepared the embedder, once"
         for name in workers:
             group.create_task(self._supervisor.keep(name))
         await self._supervisor.wait_ready(workers)
         await self._announce(info)
+
+    async def _warm_up(self) -> None:
+        from mesh.cli.warm_up import warm_up_memory  # noqa: PLC0415 - see `_preload`
+
+        await warm_up_memory(self._ports.listen["memory"], load_credentials(self._home))
 
     async def _announce(self, info: DatabaseInfo) -> None:
         needs_key = self._settings.auth_mode == "api_key"
@@ -253,6 +261,7 @@ class Up:
 def _preload(home: Home) -> None:
     """Load gRPC, and Alembic for a new home, while PostgreSQL starts."""
     import_module("mesh.cli.children")
+    import_module("mesh.cli.warm_up")
     if not home.credentials.exists():
         import_module("mesh.cli.schemas")
 
