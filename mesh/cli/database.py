@@ -18,7 +18,6 @@ from mesh.cli.settings import inherited_environment
 from mesh.cli.supervisor import Listener, RestartPolicy
 from mesh.db import postmaster
 from mesh.db.embedded import EmbeddedPostgres, EmbeddedServer, is_embedded, resolve
-from mesh.db.errors import translated
 from mesh.db.queries import load
 from mesh.db.settings import EmbeddedSettings
 from mesh.db.urls import role_url
@@ -26,6 +25,7 @@ from mesh.kernel.errors import MeshError
 
 POSTGRES = "postgres"
 WATCH_POLL_S = 0.2
+CONNECT_TIMEOUT_S = 10
 _VECTOR_VERSION = load(__name__, "database.sql").get("vector_version")
 
 
@@ -155,7 +155,18 @@ class ExternalDatabase:
         self._home = home
 
     def start(self) -> DatabaseInfo:
-        with explained(), translated(), psycopg.connect(self._admin_url, connect_timeout=10) as connection:
+        try:
+            return self._describe()
+        except (psycopg.Error, ValueError) as error:
+            said = str(error).strip().splitlines()[:1]
+            raise environment_problem(
+                "the database in MNEMESH_DATABASE_URL cannot be used",
+                "check its host, its role and whether it runs",
+                tuple(said),
+            ) from error
+
+    def _describe(self) -> DatabaseInfo:
+        with psycopg.connect(self._admin_url, connect_timeout=CONNECT_TIMEOUT_S) as connection:
             version = (connection.info.parameter_status("server_version") or "").split(" ")[0]
             found = connection.execute(_VECTOR_VERSION.encoded).fetchone()
             place = f"{connection.info.host}:{connection.info.port}/{connection.info.dbname}"
@@ -189,6 +200,9 @@ def choose_database(url: str, home: Home) -> Database:
             return EmbeddedDatabase(resolve(url, embedded_settings()))
         except ValueError as error:
             raise environment_problem(f"MNEMESH_DATABASE_URL cannot be used: {error}", "correct it") from error
+    if "://" in url and not url.startswith(("postgresql://", "postgres://")):
+        kinds = "postgresql://, embedded:// or memory://"
+        raise environment_problem("MNEMESH_DATABASE_URL is of no kind that can be used", f"write {kinds}")
     return ExternalDatabase(url, home)
 
 

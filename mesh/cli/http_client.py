@@ -190,6 +190,12 @@ class MeshClient:
     def _transport_errors(self) -> Iterator[None]:
         try:
             yield
+        except (httpx.InvalidURL, httpx.UnsupportedProtocol) as error:
+            raise Problem(
+                f"{self._options.base_url} is not the address of a mesh",
+                "write it like http://127.0.0.1:8080",
+                ExitCode.USAGE,
+            ) from error
         except (httpx.ConnectError, httpx.ConnectTimeout) as error:
             raise Transient(
                 f"no mesh answers at {self._options.base_url}",
@@ -197,12 +203,6 @@ class MeshClient:
             ) from error
         except (httpx.TransportError, httpx.StreamError) as error:
             raise Transient(f"the connection to {self._options.base_url} broke", "try again") from error
-        except (httpx.InvalidURL, httpx.UnsupportedProtocol) as error:
-            raise Problem(
-                f"{self._options.base_url} is not the address of a mesh",
-                "write it like http://127.0.0.1:8080",
-                ExitCode.USAGE,
-            ) from error
 
 
 def _present(params: Mapping[str, Any] | None) -> dict[str, Any]:

@@ -111,6 +111,7 @@ class Up:
                     await self._start_and_watch(signals)
                 finally:
                     await self._stop()
+        self._screen.remark("stopped; everything is kept")
 
     def started(self, name: str, pid: int) -> None:
         self._state.set_pid(name, pid)
@@ -255,7 +256,6 @@ class Up:
         await self._stop_children()
         await asyncio.to_thread(self._database.stop)
         self._state.remove()
-        self._screen.remark("stopped; everything is kept")
 
 
 def _preload(home: Home) -> None:

@@ -28,8 +28,9 @@ from mnemesh.gateway.v1.api_key_service_pb2_grpc import ApiKeyServiceStub
 
 T = TypeVar("T")
 
-OPERATOR_USER = "00000000-0000-4000-8000-000000000000"
-"""Whom an operator's keys act as when no user is named."""
+LOCAL_USER = "00000000-0000-4000-8000-000000000001"
+"""Whom a key acts as when no user is named: the user that the gateway takes callers for while it asks for no key, so that
+what was remembered before keys were asked for is still remembered."""
 
 PAGE_SIZE = 1000
 
@@ -102,7 +103,7 @@ def operator_keys(tenant: str) -> OperatorKeys:
         raise usage_problem(f"{tenant!r} is no tenant", "use letters, digits, '.', '_' and '-'")
     settings = read_settings()
     home = locate_home(settings)
-    principal = Principal(tenant, OPERATOR_USER, frozenset({ALL_SCOPES}), credential="internal:operator")
+    principal = Principal(tenant, LOCAL_USER, frozenset({ALL_SCOPES}), credential="internal:operator")
     signer = TokenSigner(_identity_keys(settings, home), "operator")
     return OperatorKeys(_gateway_target(settings, home), signer, principal)
 
