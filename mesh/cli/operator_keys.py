@@ -29,8 +29,8 @@ from mnemesh.gateway.v1.api_key_service_pb2_grpc import ApiKeyServiceStub
 T = TypeVar("T")
 
 LOCAL_USER = "00000000-0000-4000-8000-000000000001"
-"""Whom a key acts as when no user is named: the user that the gateway takes callers for while it asks for no key, so that
-what was remembered before keys were asked for is still remembered."""
+"""Whom a key acts as when no user is named: the user that the gateway takes callers for while it asks for no key, so
+that what was remembered before keys were asked for is still remembered."""
 
 PAGE_SIZE = 1000
 
