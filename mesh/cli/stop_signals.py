@@ -8,7 +8,7 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Self
 
-_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 class StopSignals:
@@ -21,6 +21,9 @@ class StopSignals:
     def __init__(self, on_second: Callable[[], None]) -> None:
         self._on_second = on_second
         self._asked = asyncio.Event()
+        # `nohup` ignores the end of the terminal for us, and means it.
+        hangs_up = signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN
+        self._signals = (*_SIGNALS, signal.SIGHUP) if hangs_up else _SIGNALS
 
     def asked(self) -> bool:
         """Tell whether a signal came."""
@@ -32,7 +35,7 @@ class StopSignals:
 
     def __enter__(self) -> Self:
         loop = asyncio.get_running_loop()
-        for number in _SIGNALS:
+        for number in self._signals:
             loop.add_signal_handler(number, self._received)
         return self
 
@@ -43,7 +46,7 @@ class StopSignals:
         traceback: TracebackType | None,
     ) -> None:
         loop = asyncio.get_running_loop()
-        for number in _SIGNALS:
+        for number in self._signals:
             loop.remove_signal_handler(number)
 
     def _received(self) -> None:
