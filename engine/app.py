@@ -214,6 +214,4 @@ def _memory_channel(settings: EngineSettings, clock: Clock) -> grpc.aio.Channel:
 
 
 def _memory(settings: EngineSettings, channel: grpc.aio.Channel) -> MemoryClient:
-    return MemoryClient(
-        channel, recall_timeout_s=settings.limits.recall_budget_s, learn_timeout_s=settings.learn_timeout_s
-    )
+    return MemoryClient(channel, learn_timeout_s=settings.learn_timeout_s)

@@ -37,18 +37,16 @@ class MemoryClient:
 
     Args:
         channel: to the memory server.
-        recall_timeout_s: the deadline that memory is told for a recall, so that it can leave out what would be late.
         learn_timeout_s: the deadline of learning from one turn.
     """
 
-    def __init__(self, channel: grpc.aio.Channel, *, recall_timeout_s: float, learn_timeout_s: float) -> None:
-        self._recall_timeout_s = recall_timeout_s
+    def __init__(self, channel: grpc.aio.Channel, *, learn_timeout_s: float) -> None:
         self._learn_timeout_s = learn_timeout_s
         self._recalls = RecallServiceStub(channel)
         self._facts = FactServiceStub(channel)
 
-    async def recall(self, owner: ThreadKey, query: RecallQuery) -> Recalled:
-        """Return what memory holds about a query.
+    async def recall(self, owner: ThreadKey, query: RecallQuery, timeout_s: float) -> Recalled:
+        """Return what memory holds about a query. Memory is told the deadline, so that it can leave out what is late.
 
         Raises:
             MeshError: memory is late, down or refuses.
@@ -57,7 +55,7 @@ class MemoryClient:
             query=query.text, avatar_id=query.avatar_id, exclude_session=query.exclude_session, limit=query.limit
         )
         with _as_engine(owner.tenant_id, owner.user_id):
-            response: RecallResponse = await self._recalls.Recall(request, timeout=self._recall_timeout_s)
+            response: RecallResponse = await self._recalls.Recall(request, timeout=timeout_s)
         return _recalled(response)
 
     async def learn(self, tenant_id: str, lesson: Lesson) -> None:

@@ -94,6 +94,11 @@ class Recalled:
     chunks: Sequence[RecalledChunk] = ()
     skipped: Sequence[Skipped] = ()
 
+    @property
+    def failed(self) -> bool:
+        """True when memory as a whole could not be asked."""
+        return any(skipped.arm == MEMORY_ARM for skipped in self.skipped)
+
 
 def nothing_recalled(reason: str) -> Recalled:
     """Return the recall of a turn whose memory was late or down."""

@@ -70,10 +70,11 @@ class ReadContext:
             exclude_session=turn.key.session_id if whole else "",
             limit=self._limits.recall_limit,
         )
+        budget_s = self._limits.recall_budget_of(turn.model)
         try:
-            async with asyncio.timeout(self._limits.recall_budget_s):
+            async with asyncio.timeout(budget_s):
                 with process_tracing().span("recall"):
-                    return await self._memory.recall(turn.key, query)
+                    return await self._memory.recall(turn.key, query, budget_s)
         except TimeoutError:
             reason = Reason.DEADLINE_EXCEEDED
         except MeshError as error:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from engine.domain.turn import Model
+
 MAX_ANSWER_CHARS = 262_144
 """Most characters of an answer; more is cut and the turn ends with `length`. Source: `LearnFromTurnRequest`."""
 
@@ -27,6 +29,11 @@ class TurnLimits:
     recall_budget_s: float = _setting(
         "MNEMESH_ENGINE_RECALL_BUDGET_SECONDS", "Seconds that a turn waits for memory before it goes on without.", 0.3
     )
+    builtin_recall_budget_s: float = _setting(
+        "MNEMESH_ENGINE_BUILTIN_RECALL_BUDGET_SECONDS",
+        "The same for the built-in responder, which has nothing to answer from without memory.",
+        3.0,
+    )
     recall_limit: int = _setting("MNEMESH_ENGINE_RECALL_LIMIT", "Most recalled things in a prompt, up to 100.", 12)
     history_chars: int = _setting(
         "MNEMESH_ENGINE_HISTORY_CHARS", "Most characters of a session's past in a prompt.", 60_000
@@ -41,11 +48,21 @@ class TurnLimits:
     )
 
     def __post_init__(self) -> None:
-        bounds = (self.lease_s, self.max_turn_s, self.recall_budget_s, self.commit_retry_s)
+        bounds = (
+            self.lease_s,
+            self.max_turn_s,
+            self.recall_budget_s,
+            self.builtin_recall_budget_s,
+            self.commit_retry_s,
+        )
         if min(bounds) <= 0 or min(self.history_chars, self.max_running_turns) < 1:
             raise ValueError("every limit of a turn must be positive")
         if not 1 <= self.recall_limit <= 100:
             raise ValueError("MNEMESH_ENGINE_RECALL_LIMIT must be from 1 to 100")
+
+    def recall_budget_of(self, model: Model) -> float:
+        """Return the seconds that a turn of a model waits for memory."""
+        return self.builtin_recall_budget_s if model.only_repeats else self.recall_budget_s
 
     @property
     def heartbeat_s(self) -> float:

@@ -12,7 +12,7 @@ from engine.domain.thread import ThreadKey
 class Memory(Protocol):
     """The memory server."""
 
-    async def recall(self, owner: ThreadKey, query: RecallQuery) -> Recalled:
+    async def recall(self, owner: ThreadKey, query: RecallQuery, timeout_s: float) -> Recalled:
         """Return what memory holds about a query, for the owner of a thread.
 
         Raises:

@@ -126,6 +126,7 @@ def _model_request(turn: Accepted, prompt: Prompt, recalled: Recalled) -> ModelR
         instructions=prompt.instructions,
         messages=[ModelMessage(message.role.value, message.text) for message in prompt.messages],
         recalled=_items(recalled),
+        recall_failed=recalled.failed,
         zone=turn.message.time_zone,
         now=turn.accept_time,
     )

@@ -1,8 +1,9 @@
 """The grounded responder: an answer without a model, from what was recalled and nothing else.
 
 It acknowledges what is told, answers questions by stating recalled facts and quoting recalled words with their date,
-and says so when it knows nothing. It needs no key and no network, is labelled `builtin` wherever it answers, and never
-pretends to be a model. Recalled text is data: it is stated or quoted, whatever it asks for.
+and says so when it knows nothing, or when memory could not be asked. It needs no key and no network, is labelled
+`builtin` wherever it answers, and never pretends to be a model. Recalled text is data: it is stated or quoted, whatever
+it asks for.
 
 The rules are plain and bounded: a message is read up to 8,000 characters, at most three facts and two quotations are
 said (eight facts when asked for all), and no answer is longer than `MAX_ANSWER_CHARS`.
@@ -80,7 +81,7 @@ def _reply(request: ModelRequest, message: Message) -> str:
 def _summarised(request: ModelRequest, say: Phrases) -> str:
     found = selection.summary(request)
     if found.empty:
-        return say.nothing_about_user()
+        return say.memory_away() if request.recall_failed else say.nothing_about_user()
     return say.summary(found.facts) if found.facts else say.answer(found)
 
 
@@ -91,7 +92,8 @@ def _answered(request: ModelRequest, message: Message, say: Phrases) -> str:
     told = [say.noted(message.statements)] if message.statements else []
     if message.act == "task":
         return " ".join([*told, say.cannot(), *([] if found.empty else [say.answer(found)])])
-    return " ".join([*told, say.nothing() if found.empty else say.answer(found)])
+    nothing = say.memory_away if request.recall_failed else say.nothing
+    return " ".join([*told, nothing() if found.empty else say.answer(found)])
 
 
 def _own_name(request: ModelRequest) -> str:

@@ -85,6 +85,8 @@ class ModelRequest:
         messages: oldest first; the last one is the user's new message and, for a provider's model, already contains the
             recalled text, fenced and labelled.
         recalled: the same recalled things as values, for the built-in responder; providers' adapters ignore them.
+        recall_failed: True when memory could not be asked, so that an empty `recalled` does not mean that nothing is
+            known.
         temperature: 0 to 2; None leaves the provider's default.
         max_output_tokens: at least 1; None leaves the provider's default.
         locale: BCP 47 tag of the user, such as `de-DE`; empty when unknown.
@@ -95,6 +97,7 @@ class ModelRequest:
     instructions: str
     messages: Sequence[ModelMessage]
     recalled: Sequence[RecalledItem] = ()
+    recall_failed: bool = False
     temperature: float | None = None
     max_output_tokens: int | None = None
     locale: str = ""

@@ -21,6 +21,7 @@ _MAX_NOTED = 3
 
 NOTHING_KNOWN = "I don't know anything about that yet. Tell me, and I'll remember it."
 NOTHING_ABOUT_USER = "I don't know anything about you yet. Tell me something, and I'll remember it."
+MEMORY_AWAY = "I can't reach my memory right now, so I can't tell. Please ask me again in a moment."
 THANKS = "You're welcome."
 FAREWELL = "Goodbye. I'll keep what you told me."
 NOTED = "Noted."
@@ -63,6 +64,10 @@ class English:
     def nothing_about_user(self) -> str:
         """Say that nothing is known about the user."""
         return NOTHING_ABOUT_USER
+
+    def memory_away(self) -> str:
+        """Say that memory could not be asked."""
+        return MEMORY_AWAY
 
     def cannot(self) -> str:
         """Say that a task needs a model."""

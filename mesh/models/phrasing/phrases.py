@@ -36,6 +36,10 @@ class Phrases(Protocol):
         """Say that nothing is known about the user."""
         ...
 
+    def memory_away(self) -> str:
+        """Say that memory could not be asked, so that nothing follows from it."""
+        ...
+
     def cannot(self) -> str:
         """Say that a task needs a model."""
         ...

@@ -82,6 +82,10 @@ class Ukrainian:
         """Say that nothing is known about the user."""
         return "Поки що я нічого про вас не знаю. Розкажіть щось, і я запам'ятаю."
 
+    def memory_away(self) -> str:
+        """Say that memory could not be asked."""
+        return "Зараз я не можу звернутися до пам'яті, тому не скажу. Запитайте, будь ласка, ще раз за мить."
+
     def cannot(self) -> str:
         """Say that a task needs a model."""
         return "Цього я не можу: мовну модель не під'єднано, тому відповідаю лише з того, що ви розповіли."

@@ -18,6 +18,7 @@ from mesh.kernel.errors import (
     Unavailable,
 )
 from mesh.kernel.reasons import Reason
+from mesh.models.builtin import GroundedResponder
 from mesh.models.protocols import Finish, UsageReport
 from mnemesh.conversation.v1 import conversation_service_pb2 as pb
 from mnemesh.conversation.v1 import turn_pb2
@@ -189,6 +190,18 @@ async def test_memory_that_is_late_is_left_out_and_named(mesh: MeshOfOne) -> Non
     assert mesh.memory.recall_budgets_s[0] <= 0.2
     [row] = await mesh.rows("select provenance from engine.turns")
     assert row["provenance"]["skipped"] == [{"arm": "memory", "reason": "DEADLINE_EXCEEDED"}]
+    mesh.memory.recall_gate.set()
+
+
+async def test_the_builtin_responder_waits_longer_for_memory_and_says_when_it_is_away(mesh: MeshOfOne) -> None:
+    mesh.memory.recall_gate = asyncio.Event()
+    mesh.limits = dataclasses.replace(mesh.limits, recall_budget_s=0.01, builtin_recall_budget_s=0.5)
+    engine = await mesh.engine(GroundedResponder())
+
+    events = await engine.converse(new_uuid(), text="Where do I live?")
+
+    assert mesh.memory.recall_budgets_s[0] > 0.1
+    assert answer(events).startswith("I can't reach my memory right now")
     mesh.memory.recall_gate.set()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -241,3 +242,15 @@ def test_no_answer_is_longer_than_its_bound() -> None:
     recalled = [fact(f"favorite_{index}", "x" * 5_000) for index in range(50)] + [chunk("gate " * 5_000)] * 50
     for message in ("What do you know about me?", "What about the gate?", "I am " + "very " * 5_000 + "old"):
         assert len(answer(message, recalled)) <= MAX_ANSWER_CHARS
+
+
+@pytest.mark.parametrize(
+    ("message", "says"),
+    [
+        ("Where do I live?", "I can't reach my memory right now"),
+        ("What do you know about me?", "I can't reach my memory right now"),
+        ("Де я живу?", "не можу звернутися до пам'яті"),
+    ],
+)
+def test_memory_that_could_not_be_asked_is_not_taken_for_knowing_nothing(message: str, says: str) -> None:
+    assert says in compose(replace(request(message), recall_failed=True))
