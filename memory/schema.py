@@ -8,4 +8,17 @@ from mesh.db.roles import ServiceSchema
 
 NAME = "memory"
 
-SCHEMA = ServiceSchema(name=NAME, schema=NAME, migrations_dir=Path(__file__).parent / "migrations")
+GENERIC_PLANS = """
+do $$ begin
+    if not exists (
+        select from pg_roles where rolname = 'mnemesh_memory' and 'plan_cache_mode=force_generic_plan' = any(rolconfig)
+    ) then
+        alter role mnemesh_memory set plan_cache_mode to 'force_generic_plan';
+    end if;
+end $$
+"""
+"""Recall is one long statement whose plan does not depend on its parameters; planning it anew costs a fifth of it."""
+
+SCHEMA = ServiceSchema(
+    name=NAME, schema=NAME, migrations_dir=Path(__file__).parent / "migrations", extra_sql=(GENERIC_PLANS,)
+)

@@ -20,7 +20,7 @@ limit %(most)s
 -- Stores vectors of chunks that still have none.
 update memory.chunks c
 set embedding = made.embedding, space_id = %(space_id)s
-from unnest(%(tenant_ids)s::text[], %(user_ids)s::uuid[], %(ids)s::uuid[], %(embeddings)s::halfvec[])
+from unnest(%(tenant_ids)s::text[], %(user_ids)s::uuid[], %(ids)s::uuid[], %(embeddings)b::halfvec[])
     as made (tenant_id, user_id, id, embedding)
 where c.tenant_id = made.tenant_id and c.user_id = made.user_id and c.id = made.id and c.embedding is null
 
@@ -28,7 +28,7 @@ where c.tenant_id = made.tenant_id and c.user_id = made.user_id and c.id = made.
 -- Stores vectors of facts that still have none.
 update memory.facts f
 set embedding = made.embedding, space_id = %(space_id)s
-from unnest(%(tenant_ids)s::text[], %(user_ids)s::uuid[], %(ids)s::uuid[], %(embeddings)s::halfvec[])
+from unnest(%(tenant_ids)s::text[], %(user_ids)s::uuid[], %(ids)s::uuid[], %(embeddings)b::halfvec[])
     as made (tenant_id, user_id, id, embedding)
 where f.tenant_id = made.tenant_id and f.user_id = made.user_id and f.id = made.id and f.embedding is null
 

@@ -27,7 +27,7 @@ from unnest(
     %(ids)s::uuid[], %(content_hashes)s::bytea[], %(sources)s::text[], %(source_ids)s::text[], %(parts)s::integer[],
     %(sessions)s::text[], %(ordinals)s::bigint[], %(speakers)s::text[], %(texts)s::text[], %(directions)s::text[],
     %(sent_ats)s::timestamptz[], %(tags)s::text[], %(turn_ids)s::uuid[], %(lexes)s::text[], %(lex_lengths)s::integer[],
-    %(embeddings)s::halfvec[]
+    %(embeddings)b::halfvec[]
 ) as n (
     id, content_hash, source, source_id, part, session, ordinal, speaker, text, direction, sent_at, tags, turn_id, lex,
     lex_length, embedding

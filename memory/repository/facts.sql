@@ -8,7 +8,7 @@ select f.id::text, f.avatar_id::text, f.subject, f.kind, f.category, f.fact_key,
        f.multiple, f.status, f.source_session_id::text, f.source_seq, f.source_turn_id::text, f.source_excerpt,
        f.observed_at, f.valid_from, f.valid_to, f.dedup_hash, f.superseded_by::text, f.revision, f.created_at,
        f.updated_at, f.last_seen_at, f.deleted_at,
-       f.embedding <=> %(embedding)s::halfvec as distance
+       f.embedding <=> %(embedding)b::halfvec as distance
 from memory.facts f
 where f.tenant_id = %(tenant_id)s
   and f.user_id = %(user_id)s
@@ -30,7 +30,7 @@ values (
     %(confidence)s, %(trust)s, %(multiple)s, case when %(superseded_by)s::uuid is null then 'active' else 'superseded' end,
     %(source_session_id)s, %(source_seq)s, %(source_turn_id)s, %(source_excerpt)s, %(observed_at)s, %(valid_from)s,
     %(valid_to)s, %(dedup_hash)s, %(superseded_by)s::uuid, case when %(superseded_by)s::uuid is not null then now() end,
-    %(lex)s::tsvector, %(lex_length)s, %(embedding)s, %(space_id)s
+    %(lex)s::tsvector, %(lex_length)s, %(embedding)b, %(space_id)s
 )
 returning f.id::text, f.avatar_id::text, f.subject, f.kind, f.category, f.fact_key, f.fact_value, f.confidence, f.trust,
        f.multiple, f.status, f.source_session_id::text, f.source_seq, f.source_turn_id::text, f.source_excerpt,

@@ -36,6 +36,8 @@ MOST_BY_VECTOR = 200
 MAX_SCAN_TUPLES = 100_000
 """How far a vector scan goes on when its rows are other users'."""
 
+_WEIGHTS = ("lexical", "vector", "speaker", "time", "session", "topic", "fact")
+
 _NO_LEXEME = "'none:'"
 """A query that no row matches, since no stored lexeme ends in a colon."""
 
@@ -93,7 +95,7 @@ async def recall(tx: Tx, scope: ChunkScope, question: Question, ranking: Ranking
             **_scope_params(tx, scope),
             **_term_params(question.terms[:size], size),
             **_vector_params(question.vector),
-            **_weight_params(ranking.weights, bool(question.terms), question.vector is not None),
+            **_weight_params(ranking.weights, bool(question.terms)),
             "topic_keys": question.topic_keys,
             "ranges": [range_.literal() for range_ in question.times],
             "most": ranking.most,
@@ -181,14 +183,9 @@ def _vector_params(vector: StoredVector | None) -> dict[str, Any]:
     return {"embedding": halfvec(vector.values), "space_id": vector.space_id}
 
 
-def _weight_params(weights: Weights, has_terms: bool, has_vector: bool) -> dict[str, float]:
+def _weight_params(weights: Weights, has_terms: bool) -> dict[str, float]:
     figures = asdict(weights)
-    renamed = {
-        f"{name}_weight": figures.pop(name)
-        for name in ("lexical", "vector", "speaker", "time", "session", "topic", "fact")
-    }
-    if not has_vector:
-        renamed["lexical_weight"] += renamed["vector_weight"]
+    renamed = {f"{name}_weight": figures.pop(name) for name in _WEIGHTS}
     if not has_terms:
         renamed["vector_weight"] += renamed["lexical_weight"]
     return {**figures, **renamed}

@@ -1,11 +1,12 @@
 -- name: recall
 -- Ranks the facts of a user and the chunks of a scope in one list. The method and its figures: memory.domain.fusion.
 with scope as materialized (
-    select false as is_fact, c.id, c.dialog_key, c.session, c.sent_at, c.ordinal, c.part,
+    select false as is_fact, c.id, hashtextextended(c.session, hashtextextended(c.dialog_key, 0)) as place,
+           c.sent_at, c.ordinal, c.part,
            c.lex_length::float8 as length,
            /*[lexical]*/ /*[each ,]*/ (c.lex @@ %(term_n)s::tsquery)::int::float8 as m_n /*[/each]*/, /*[/lexical]*/
            /*[vector]*/
-           case when c.space_id = %(space_id)s::smallint then 1 - (c.embedding <=> %(embedding)s::halfvec) end as cosine,
+           case when c.space_id = %(space_id)s::smallint then 1 - (c.embedding <=> %(embedding)b::halfvec) end as cosine,
            /*[/vector]*/
            /*[!vector]*/ null::float8 as cosine, /*[/!vector]*/
            (c.lex @@ %(speakers)s::tsquery)::int::float8 as spoke,
@@ -26,11 +27,11 @@ with scope as materialized (
       /*[candidates]*/ and c.id = any(%(candidates)s::uuid[]) /*[/candidates]*/
     /*[facts]*/
     union all
-    select true, f.id, '', '', null, 0, 0,
+    select true, f.id, 0, null, 0, 0,
            f.lex_length::float8,
            /*[lexical]*/ /*[each ,]*/ (f.lex @@ %(term_n)s::tsquery)::int::float8 /*[/each]*/, /*[/lexical]*/
            /*[vector]*/
-           case when f.space_id = %(space_id)s::smallint then 1 - (f.embedding <=> %(embedding)s::halfvec) end,
+           case when f.space_id = %(space_id)s::smallint then 1 - (f.embedding <=> %(embedding)b::halfvec) end,
            /*[/vector]*/
            /*[!vector]*/ null::float8, /*[/!vector]*/
            0,
@@ -57,7 +58,7 @@ stat as (
     from scope
 ),
 matched as (
-    select s.is_fact, s.id, s.dialog_key, s.session, s.sent_at, s.ordinal, s.part, s.cosine, s.spoke, s.timely, s.topic,
+    select s.is_fact, s.id, s.place, s.sent_at, s.ordinal, s.part, s.cosine, s.spoke, s.timely, s.topic,
            /*[lexical]*/
            (
                /*[!weighed]*/ /*[each +]*/ s.m_n * t.w_n /*[/each]*/ /*[/!weighed]*/
@@ -72,7 +73,11 @@ lexical_stat as (
     select avg(bm25) as bm25_mean, nullif(stddev_pop(bm25), 0) as bm25_sd from matched
 ),
 own as (
-    select m.*, coalesce(%(lexical_weight)s::float8 * (m.bm25 - l.bm25_mean) / l.bm25_sd, 0) as from_words,
+    select m.*,
+           coalesce(
+               (%(lexical_weight)s::float8 + case when m.cosine is null then %(vector_weight)s::float8 else 0 end)
+               * (m.bm25 - l.bm25_mean) / l.bm25_sd, 0
+           ) as from_words,
            coalesce(%(vector_weight)s::float8 * (m.cosine - t.cosine_mean) / t.cosine_sd, 0) as from_vector,
            m.spoke * t.spoke_weight as from_speaker, m.topic * %(topic_weight)s::float8 as from_topic,
            m.timely * %(time_weight)s::float8 as from_time
@@ -87,7 +92,7 @@ flowed as (
               + %(after_2)s::float8 * coalesce(lead(o.from_words + o.from_vector, 2) over beside, 0)
            end as from_neighbours
     from own o
-    window beside as (partition by o.is_fact, o.dialog_key, o.session order by o.sent_at, o.ordinal, o.part)
+    window beside as (partition by o.place, o.is_fact order by o.sent_at, o.ordinal, o.part)
 ),
 summed as (
     select f.*, f.from_words + f.from_vector + f.from_speaker + f.from_topic + f.from_time
@@ -95,7 +100,7 @@ summed as (
     from flowed f
 ),
 sessions as (
-    select s.*, case when s.is_fact then s.raw else max(s.raw) over (partition by s.is_fact, s.dialog_key, s.session) end as best
+    select s.*, case when s.is_fact then s.raw else max(s.raw) over (partition by s.place, s.is_fact) end as best
     from summed s
 ),
 spread as (
@@ -181,7 +186,7 @@ by_vector as (
           /*[after]*/ and c.sent_at >= %(sent_after)s /*[/after]*/
           /*[before]*/ and c.sent_at < %(sent_before)s /*[/before]*/
           /*[except]*/ and c.session <> %(exclude_session)s /*[/except]*/
-        order by c.embedding <=> %(embedding)s::halfvec
+        order by c.embedding <=> %(embedding)b::halfvec
         limit %(most_by_vector)s
     ) n
 ),
@@ -215,7 +220,7 @@ select m.match_score, m.boost, m.weighted_score,
        c.id::text, c.dialog_key, c.avatar_id::text, c.source, c.source_id, c.part, c.session, c.speaker, c.text,
        c.direction, c.sent_at, c.tags, c.created_at
 from memory.match_chunks(
-    %(tenant_id)s, %(user_id)s::uuid, %(embedding)s::halfvec, %(space_id)s::smallint, %(most)s, %(dialog_key)s,
+    %(tenant_id)s, %(user_id)s::uuid, %(embedding)b::halfvec, %(space_id)s::smallint, %(most)s, %(dialog_key)s,
     %(avatar_id)s::uuid, null, %(sources)s, %(sent_after)s, %(sent_before)s
 ) m
 join memory.chunks c on c.tenant_id = %(tenant_id)s and c.user_id = %(user_id)s::uuid and c.id = m.id
