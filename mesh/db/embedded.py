@@ -137,11 +137,8 @@ class EmbeddedPostgres:
                 password = passwords(self._password_file, [ADMIN])[ADMIN]
                 initialise(programs, account, self._cluster, Admin(ADMIN, password), durable=self._settings.durable)
             require_version(self._cluster, programs)
-            started = postmaster.find(self._cluster) is None
-            if started:
-                self._launch(programs, account)
-            server = self._describe(self._await_ready(), started)
-            if started and self._owner_pid:
+            server = self._found() or self._launched(programs, account)
+            if server.started and self._owner_pid:
                 postmaster.remove_after(self._owner_pid, self.data_dir)
             return server
 
@@ -163,6 +160,21 @@ class EmbeddedPostgres:
     def service_url(self, server: EmbeddedServer, service: str) -> str:
         """Return the URL of a service's runtime role on the running server."""
         return role_url(server.admin_url, f"mnemesh_{service}", self.passwords([service])[service])
+
+    def _found(self) -> EmbeddedServer | None:
+        """Return the server that runs already. One that was killed a moment ago may still look alive; it is none."""
+        if postmaster.find(self._cluster) is None:
+            return None
+        try:
+            return self._describe(self._await_ready(), started=False)
+        except Unavailable:
+            if postmaster.find(self._cluster) is not None:
+                raise
+            return None
+
+    def _launched(self, programs: Programs, account: Account) -> EmbeddedServer:
+        self._launch(programs, account)
+        return self._describe(self._await_ready(), started=True)
 
     def _launch(self, programs: Programs, account: Account) -> None:
         """Start a server, again when its port was taken meanwhile or while a killed one still leaves."""
@@ -215,7 +227,7 @@ class EmbeddedPostgres:
             time.sleep(_POLL_S)
         raise self._not_up()
 
-    def _describe(self, running: postmaster.Postmaster, started: bool) -> EmbeddedServer:
+    def _describe(self, running: postmaster.Postmaster, *, started: bool) -> EmbeddedServer:
         password = passwords(self._password_file, [ADMIN])[ADMIN]
         url = role_url(f"postgresql://{HOST}:{running.port}/{DATABASE}", ADMIN, password)
         try:
