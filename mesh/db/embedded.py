@@ -168,7 +168,7 @@ class EmbeddedPostgres:
         try:
             return self._describe(self._await_ready(), started=False)
         except Unavailable:
-            if postmaster.find(self._cluster) is not None:
+            if not postmaster.is_gone_within(self._cluster, _RETRY_S):
                 raise
             return None
 

@@ -54,6 +54,16 @@ def find(cluster: Path) -> Postmaster | None:
     return Postmaster(pid, int(lines[_PORT_LINE] or 0), status == "ready")
 
 
+def is_gone_within(cluster: Path, timeout_s: float) -> bool:
+    """Tell whether no server runs on a cluster any more, or stops to within some seconds."""
+    deadline = time.monotonic() + timeout_s
+    while find(cluster) is not None:
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(_POLL_S)
+    return True
+
+
 def was_killed(cluster: Path) -> bool:
     """Tell whether the last server left its lock file, and remove it when its process id now belongs to a stranger.
 
