@@ -33,13 +33,13 @@ $(VENV)/.dev-%: $(VENV)/bin/python
 	@touch $@ $(VENV)/.run-$(shell cksum < requirements.lock | cut -d' ' -f1)
 
 test: setup-dev ## install what tests need and run them all
-	@$(BIN)/pytest -n 2 --dist loadgroup -q
+	@$(BIN)/pytest -n 2 --dist worksteal -q
 
 test-unit: setup-dev ## tests without I/O
 	@$(BIN)/pytest -q tests/unit
 
 test-contract: setup-dev ## one server in process on a real PostgreSQL
-	@$(BIN)/pytest -q -n 2 --dist loadgroup tests/contract
+	@$(BIN)/pytest -q -n 2 --dist worksteal tests/contract
 
 test-mesh: setup-dev ## all servers, HTTP through the gateway
 	@$(BIN)/pytest -q tests/mesh

@@ -52,6 +52,7 @@ SCHEMES = ("embedded://", "memory://")
 _MAX_LOG_BYTES = 10 * 1024 * 1024
 _POLL_S = 0.02
 _RETRY_S = 0.3
+_DYING_S = 2.0
 _PORT_TRIES = 5
 _PORT_CANDIDATES = 200
 
@@ -168,7 +169,7 @@ class EmbeddedPostgres:
         try:
             return self._describe(self._await_ready(), started=False)
         except Unavailable:
-            if not postmaster.is_gone_within(self._cluster, _RETRY_S):
+            if not postmaster.is_gone_within(self._cluster, _DYING_S):
                 raise
             return None
 
