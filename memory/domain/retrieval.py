@@ -12,7 +12,7 @@ from memory.domain.fusion import Weights
 from memory.domain.moments import TimeRange
 from memory.domain.vector import StoredVector
 
-EXACT_ROWS = 20_000
+EXACT_ROWS = 10_000
 """Scopes up to this size are scored row by row, which is exact; in larger ones the indexes choose candidates first."""
 
 

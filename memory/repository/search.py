@@ -29,9 +29,10 @@ _MATCH_CHUNKS = _QUERIES.get("match_chunks")
 TERM_COUNTS = (4, 8, 12, 24)
 """For how many terms there is a statement; a few, so that each is prepared once and then used often."""
 
-MOST_BLOCKS = 64
-MOST_BY_VECTOR = 200
-"""In a huge scope, the blocks of 32 messages and the nearest chunks from which candidates come: about 2,500 rows."""
+MOST_BLOCKS = 48
+MOST_BY_VECTOR = 160
+MOST_SAMPLED = 200
+"""In a huge scope, the blocks of 32 messages and the nearest chunks from which candidates come: about 2,000 rows."""
 
 MAX_SCAN_TUPLES = 100_000
 """How far a vector scan goes on when its rows are other users'."""
@@ -58,9 +59,22 @@ class _Statement:
 
 @dataclass(frozen=True, slots=True)
 class _Candidates:
-    """Chunks worth scoring, and for each term the share of blocks that hold it."""
+    """Positions worth scoring, and what is known of the scope as a whole.
 
-    ids: list[str] | None
+    Args:
+        dialogs: dialog of each position.
+        ordinals: message of each position.
+        mean_length: of a sample of rows.
+        cosine_mean: of a sample; None without a vector.
+        cosine_sd: of a sample; None without a vector.
+        shares: for each term, the share of blocks that hold it.
+    """
+
+    dialogs: list[str] | None
+    ordinals: list[int] | None
+    mean_length: float | None
+    cosine_mean: float | None
+    cosine_sd: float | None
     shares: list[float | None]
 
 
@@ -110,23 +124,38 @@ async def recall(tx: Tx, scope: ChunkScope, question: Question, ranking: Ranking
 async def _narrowed(tx: Tx, statement: _Statement, scope_size: int) -> _Statement:
     """Return the statement for candidates of a huge scope only, with weights of terms that hold for all of it."""
     size, params = statement.size, dict(statement.params)
-    params |= {"most_blocks": MOST_BLOCKS, "most_by_vector": MOST_BY_VECTOR, "block_size": BLOCK_CHUNKS}
+    params |= {"most_blocks": MOST_BLOCKS, "most_by_vector": MOST_BY_VECTOR, "most_sampled": MOST_SAMPLED}
+    params["block_size"] = BLOCK_CHUNKS
     await tx.value(_READ_WIDELY, {"ef_search": str(MOST_BY_VECTOR), "max_scan_tuples": str(MAX_SCAN_TUPLES)})
     both = {"both"} if {"lexical", "vector"} <= statement.sections else set()
     found = await tx.one(rendered(_CANDIDATES, statement.sections | both, size), params, into=_Candidates)
-    if found is None or found.ids is None:
-        return _Statement(size, statement.sections | {"candidates"}, params | {"candidates": []})
-    params |= {f"weight{i}": _idf(share or 0.0, scope_size) for i, share in enumerate(found.shares, 1)}
-    params |= {"candidates": found.ids}
+    if found is None:
+        return statement
+    params |= _scope_figures(found, scope_size)
+    params |= {"dialogs": found.dialogs or [], "ordinals": found.ordinals or []}
     return _Statement(size, statement.sections | {"candidates", "weighed"}, params)
 
 
-def _idf(share: float, scope_size: int) -> float:
-    """Return a term's weight in a scope, from the share of blocks that hold it.
+def _scope_figures(found: _Candidates, scope_size: int) -> dict[str, float | None]:
+    """Return the figures that standard scores in the whole scope need, from what is known of its blocks and a sample.
 
-    A block of n rows holds a term with the probability 1 - (1 - p)^n when each row holds it with p.
+    A block of n rows holds a term with the probability 1 - (1 - p)^n when each row holds it with p; terms are taken to
+    be independent, and rows to have the mean length.
     """
-    rows = scope_size * (1 - (1 - min(share, 0.999)) ** (1 / BLOCK_CHUNKS))
+    shares = [1 - (1 - min(share or 0.0, 0.999)) ** (1 / BLOCK_CHUNKS) for share in found.shares]
+    weights = [_idf(share * scope_size, scope_size) for share in shares]
+    variance = sum(share * (1 - share) * weight**2 for share, weight in zip(shares, weights, strict=True))
+    return {
+        **{f"weight{i}": weight for i, weight in enumerate(weights, 1)},
+        "bm25_mean": sum(share * weight for share, weight in zip(shares, weights, strict=True)),
+        "bm25_sd": math.sqrt(variance) or None,
+        "mean_length": found.mean_length or 1.0,
+        "cosine_mean": found.cosine_mean,
+        "cosine_sd": found.cosine_sd or None,
+    }
+
+
+def _idf(rows: float, scope_size: int) -> float:
     return math.log(1 + (scope_size - rows + 0.5) / (rows + 0.5))
 
 

@@ -13,7 +13,12 @@ with scope as materialized (
            /*[time]*/ coalesce(c.sent_at <@ any(%(ranges)s::tstzrange[]), false)::int::float8 as timely, /*[/time]*/
            /*[!time]*/ 0::float8 as timely, /*[/!time]*/
            0::float8 as topic
-    from memory.chunks c
+    from
+    /*[candidates]*/ unnest(%(dialogs)s::text[], %(ordinals)s::bigint[]) as p (dialog_key, ordinal) join /*[/candidates]*/
+    memory.chunks c
+    /*[candidates]*/
+      on c.tenant_id = %(tenant_id)s and c.user_id = %(user_id)s and c.dialog_key = p.dialog_key and c.ordinal = p.ordinal
+    /*[/candidates]*/
     where c.tenant_id = %(tenant_id)s
       and c.user_id = %(user_id)s
       /*[!chunks]*/ and false /*[/!chunks]*/
@@ -24,7 +29,6 @@ with scope as materialized (
       /*[after]*/ and c.sent_at >= %(sent_after)s /*[/after]*/
       /*[before]*/ and c.sent_at < %(sent_before)s /*[/before]*/
       /*[except]*/ and c.session <> %(exclude_session)s /*[/except]*/
-      /*[candidates]*/ and c.id = any(%(candidates)s::uuid[]) /*[/candidates]*/
     /*[facts]*/
     union all
     select true, f.id, 0, null, 0, 0,
@@ -48,8 +52,13 @@ with scope as materialized (
     /*[/facts]*/
 ),
 stat as (
-    select avg(length) as mean_length,
-           avg(cosine) as cosine_mean, nullif(stddev_pop(cosine), 0) as cosine_sd,
+    select /*[!weighed]*/
+           avg(length) as mean_length, avg(cosine) as cosine_mean, nullif(stddev_pop(cosine), 0) as cosine_sd,
+           /*[/!weighed]*/
+           /*[weighed]*/
+           %(mean_length)s::float8 as mean_length, %(cosine_mean)s::float8 as cosine_mean,
+           %(cosine_sd)s::float8 as cosine_sd,
+           /*[/weighed]*/
            /*[lexical]*/
            /*[each ,]*/ ln(1 + (count(*) - sum(m_n) + 0.5::float8) / (sum(m_n) + 0.5::float8)) as w_n /*[/each]*/,
            /*[/lexical]*/
@@ -70,7 +79,8 @@ matched as (
     from scope s, stat t
 ),
 lexical_stat as (
-    select avg(bm25) as bm25_mean, nullif(stddev_pop(bm25), 0) as bm25_sd from matched
+    /*[!weighed]*/ select avg(bm25) as bm25_mean, nullif(stddev_pop(bm25), 0) as bm25_sd from matched /*[/!weighed]*/
+    /*[weighed]*/ select %(bm25_mean)s::float8 as bm25_mean, %(bm25_sd)s::float8 as bm25_sd /*[/weighed]*/
 ),
 own as (
     select m.*,
@@ -139,8 +149,8 @@ select set_config('hnsw.iterative_scan', 'strict_order', true),
        set_config('hnsw.max_scan_tuples', %(max_scan_tuples)s, true)
 
 -- name: candidates
--- The chunks of a huge scope that are worth scoring: blocks with the best words, the nearest by vector, what is beside
--- them; and which share of the blocks holds each term.
+-- The positions in a huge scope that are worth scoring: blocks with the best words, the nearest by vector, what is beside
+-- them; and what holds for the scope as a whole: the share of blocks with each term, length and cosine of a sample.
 with scope as materialized (
     select b.dialog_key, b.block
            /*[lexical]*/, /*[each ,]*/ (b.lex @@ %(term_n)s::tsquery)::int::float8 as m_n /*[/each]*/ /*[/lexical]*/
@@ -201,16 +211,32 @@ places as (
     select v.dialog_key, v.ordinal - 2, v.ordinal + 2
     from by_vector v
     /*[/vector]*/
+),
+sampled as (
+    select c.lex_length::float8 as length,
+           /*[vector]*/ 1 - (c.embedding <=> %(embedding)b::halfvec) as cosine /*[/vector]*/
+           /*[!vector]*/ null::float8 as cosine /*[/!vector]*/
+    from (select s.dialog_key, s.block from scope s order by hashint8(s.block), s.dialog_key limit %(most_sampled)s) b
+    cross join lateral (
+        select n.lex_length, n.embedding
+        from memory.chunks n
+        where n.tenant_id = %(tenant_id)s
+          and n.user_id = %(user_id)s
+          and n.dialog_key = b.dialog_key
+          and n.ordinal between b.block * %(block_size)s + 7 and b.block * %(block_size)s + 14
+        order by n.ordinal, n.part
+        limit 1
+    ) c
+),
+beside as (
+    select distinct p.dialog_key, ordinal
+    from places p, generate_series(p.first, p.last) as ordinal
 )
-select (
-           select array_agg(distinct c.id::text)
-           from places p
-           join memory.chunks c
-             on c.tenant_id = %(tenant_id)s
-            and c.user_id = %(user_id)s
-            and c.dialog_key = p.dialog_key
-            and c.ordinal between p.first and p.last
-       ) as ids,
+select (select array_agg(p.dialog_key order by p.dialog_key, p.ordinal) from beside p) as dialogs,
+       (select array_agg(p.ordinal order by p.dialog_key, p.ordinal) from beside p) as ordinals,
+       (select avg(s.length) from sampled s) as mean_length,
+       (select avg(s.cosine) from sampled s) as cosine_mean,
+       (select stddev_pop(s.cosine) from sampled s) as cosine_sd,
        /*[lexical]*/ (select array[/*[each ,]*/ t.share_n /*[/each]*/] from stat t) as shares /*[/lexical]*/
        /*[!lexical]*/ '{}'::float8[] as shares /*[/!lexical]*/
 

@@ -75,7 +75,7 @@ def nodes(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:
         yield from nodes(child)
 
 
-async def test_a_small_scope_is_scanned_exactly_through_its_own_index(crowd: tuple[MeshDatabase, str, str]) -> None:
+async def test_g7_a_small_scope_is_scanned_exactly_through_its_own_index(crowd: tuple[MeshDatabase, str, str]) -> None:
     database, _, small = crowd
     plan = await explained(database, small, "word1 word2", scope_size=20)
     used = {node.get("Index Name") for node in nodes(plan)} - {None}
@@ -84,7 +84,7 @@ async def test_a_small_scope_is_scanned_exactly_through_its_own_index(crowd: tup
     assert not [node for node in nodes(plan) if node["Node Type"] == "Seq Scan" and node["Relation Name"] == "chunks"]
 
 
-async def test_a_huge_scope_gets_its_candidates_from_the_indexes(crowd: tuple[MeshDatabase, str, str]) -> None:
+async def test_g7_a_huge_scope_gets_its_candidates_from_the_indexes(crowd: tuple[MeshDatabase, str, str]) -> None:
     database, big, _ = crowd
     plan = await explained(database, big, "needle word2", scope_size=EXACT_ROWS + 1, query="candidates")
     used = {node.get("Index Name") for node in nodes(plan)}
@@ -107,7 +107,7 @@ async def test_candidates_hold_what_the_exact_ranking_finds(crowd: tuple[MeshDat
     assert len(set(exact) & set(narrowed)) >= 7
 
 
-async def test_every_table_of_a_tenant_is_under_forced_row_security(memory_database: MeshDatabase) -> None:
+async def test_g6_every_table_of_a_tenant_is_under_forced_row_security(memory_database: MeshDatabase) -> None:
     with psycopg.connect(memory_database.admin_url) as connection:
         rows = connection.execute(
             """

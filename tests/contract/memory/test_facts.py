@@ -29,7 +29,7 @@ async def test_pages_hold_every_fact_once(olena: User) -> None:
     assert sorted(seen) == sorted(ids)
 
 
-async def test_facts_that_were_seen_last_come_first(memory: MemoryUnderTest, olena: User) -> None:
+async def test_l11_facts_that_were_seen_last_come_first(memory: MemoryUnderTest, olena: User) -> None:
     await olena.remember(stated("name", "Olena"))
     await olena.remember(stated("allergy", "peanuts", multiple=True))
     assert [fact.key for fact in (await olena.list()).facts] == ["allergy", "name"]
@@ -77,7 +77,7 @@ async def test_a_page_token_belongs_to_its_list_and_caller(memory: MemoryUnderTe
     assert (await refused(olena.list(page_token="nonsense"))).reason is Reason.PAGE_TOKEN_INVALID
 
 
-async def test_deleting_is_soft_and_idempotent(olena: User) -> None:
+async def test_l11_deleting_is_soft_and_idempotent(olena: User) -> None:
     (fact_id,) = await remember_many(olena, 1)
     first = await olena.delete(fact_id)
     assert first.fact.status == fact_pb2.FACT_STATUS_DELETED
@@ -128,7 +128,7 @@ async def test_deleting_with_evidence_removes_the_words_of_the_turn(olena: User)
     assert (await olena.delete(fact_id, delete_evidence=True)).chunks_deleted == 0
 
 
-async def test_an_unknown_fact_is_not_found(olena: User) -> None:
+async def test_g15_an_unknown_fact_is_not_found(olena: User) -> None:
     unknown = new_uuid()
     for call in (olena.get(unknown), olena.delete(unknown)):
         error = await refused(call)

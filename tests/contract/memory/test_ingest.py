@@ -54,7 +54,7 @@ async def test_messages_come_back_as_they_were_sent(olena: User) -> None:
     assert list(chunk.tags) == ["conversation"]
 
 
-async def test_what_is_known_is_neither_written_nor_embedded_again(
+async def test_s1_what_is_known_is_neither_written_nor_embedded_again(
     olena: User, embedder: HashingEmbedder, memory_database: MeshDatabase
 ) -> None:
     messages = [said(f"m{n}", f"Message number {n}", n) for n in range(20)]
@@ -87,7 +87,7 @@ async def test_a_message_that_becomes_shorter_loses_its_rest(olena: User) -> Non
     assert [one.chunk.text for one in (await olena.search("sentence short", dialog_key="d")).results] == ["Short now."]
 
 
-async def test_the_content_hash_is_that_of_the_source_design(olena: User, memory_database: MeshDatabase) -> None:
+async def test_s1_the_content_hash_is_that_of_the_source_design(olena: User, memory_database: MeshDatabase) -> None:
     await olena.ingest(said("m1", "Hello there"), dialog_key="d")
     with psycopg.connect(memory_database.admin_url) as connection:
         row = connection.execute(
@@ -96,7 +96,7 @@ async def test_the_content_hash_is_that_of_the_source_design(olena: User, memory
     assert row == (hashlib.sha256(b"dconversationm1Hello there").digest(),)
 
 
-async def test_without_a_key_the_dialog_is_that_of_user_and_avatar(olena: User) -> None:
+async def test_s4_without_a_key_the_dialog_is_that_of_user_and_avatar(olena: User) -> None:
     answer = await olena.ingest(said("m", "Hello"), avatar_id=AVATAR)
     expected = hashlib.sha256(f"dialog:{olena.principal.user_id}:{AVATAR}".encode()).hexdigest()
     assert answer.dialog_key == expected
@@ -127,7 +127,7 @@ async def test_a_retry_with_the_same_request_id_gets_the_first_answer(olena: Use
     assert error.reason is Reason.REQUEST_ID_REUSED
 
 
-async def test_without_an_embedder_messages_are_stored_and_vectors_follow(
+async def test_s5_without_an_embedder_messages_are_stored_and_vectors_follow(
     memory: MemoryUnderTest, olena: User, embedder: HashingEmbedder
 ) -> None:
     embedder.failure = DOWN

@@ -19,7 +19,7 @@ from tests.contract.memory.memory_under_test import KEYS, MemoryUnderTest, User,
 
 
 @pytest.mark.parametrize("step", STEPS)
-async def test_a_turn_whose_server_was_killed_is_learned_once(
+async def test_g1_a_turn_whose_server_was_killed_is_learned_once(
     memory_database: MeshDatabase, memory: MemoryUnderTest, sockets: Path, step: str
 ) -> None:
     address = f"unix:{sockets}/doomed.sock"

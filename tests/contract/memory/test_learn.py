@@ -96,7 +96,7 @@ async def test_a_turn_becomes_chunks_and_facts(olena: User) -> None:
     assert user.avatar_id == AVATAR
 
 
-async def test_the_same_turn_again_changes_nothing(olena: User) -> None:
+async def test_g4_the_same_turn_again_changes_nothing(olena: User) -> None:
     turn = {"session_id": new_uuid(), "turn_id": new_uuid()}
     await olena.learn("I live in Lviv and I love hiking.", **turn)
     before = await olena.list()
@@ -115,7 +115,7 @@ async def test_deliveries_at_the_same_time_store_a_turn_once(olena: User) -> Non
     assert await olena.facts() == {"home_city": "Lviv"}
 
 
-async def test_turns_that_repeat_recalled_facts_add_none(olena: User) -> None:
+async def test_g5_turns_that_repeat_recalled_facts_add_none(olena: User) -> None:
     await olena.learn("My name is Olena and I live in Lviv.")
     before = {fact.id for fact in (await olena.list()).facts}
     for number in range(10):
@@ -173,7 +173,7 @@ async def test_what_was_taken_back_is_history(olena: User) -> None:
     assert not result.fact.superseded_by_id
 
 
-async def test_days_are_those_of_the_users_zone(olena: User) -> None:
+async def test_g13_days_are_those_of_the_users_zone(olena: User) -> None:
     # 22:30 UTC on 30 March 2026 is already the 31st in Kyiv, where summer time began the day before.
     learned = await olena.learn(
         "I have a dentist appointment tomorrow.",
@@ -205,7 +205,7 @@ async def test_huge_texts_are_learned(olena: User, text: str) -> None:
     assert (await olena.learn(text)).chunks_inserted > 0
 
 
-async def test_without_an_embedder_a_turn_is_readable_at_once_and_vectors_follow(
+async def test_g1_without_an_embedder_a_turn_is_readable_at_once_and_vectors_follow(
     memory: MemoryUnderTest, olena: User, embedder: HashingEmbedder
 ) -> None:
     embedder.failure = DOWN

@@ -223,7 +223,7 @@ async def test_memory_of_nothing_answers_nothing(olena: User) -> None:
     assert not response.results
 
 
-async def test_an_unknown_dialog_is_not_found(memory: MemoryUnderTest, olena: User) -> None:
+async def test_g15_an_unknown_dialog_is_not_found(memory: MemoryUnderTest, olena: User) -> None:
     await talk(olena)
     stranger = memory.user()
     for call in (
@@ -237,7 +237,7 @@ async def test_an_unknown_dialog_is_not_found(memory: MemoryUnderTest, olena: Us
         assert error.reason is Reason.DIALOG_NOT_FOUND
 
 
-async def test_users_and_tenants_never_recall_each_other(memory: MemoryUnderTest) -> None:
+async def test_g6_users_and_tenants_never_recall_each_other(memory: MemoryUnderTest) -> None:
     owner = memory.user("acme")
     await talk(owner, "the canary sings")
     await owner.remember(stated("bird", "canary"))
@@ -253,7 +253,7 @@ async def test_users_and_tenants_never_recall_each_other(memory: MemoryUnderTest
             assert not [text for text in texts if "canary" in text]
 
 
-async def test_search_finds_chunks_by_both_rankings(olena: User) -> None:
+async def test_s6_search_finds_chunks_by_both_rankings(olena: User) -> None:
     await talk(olena, "The zeppelin landed near the lake")
     hybrid = (await olena.search("zeppelin")).results
     plain = (await olena.search("zeppelin", ranking=COSINE_BOOST, limit=50)).results
@@ -264,7 +264,7 @@ async def test_search_finds_chunks_by_both_rankings(olena: User) -> None:
     assert 0 < plain[0].match_score <= 1.0
 
 
-async def test_the_plain_ranking_falls_back_to_words_without_an_embedder(
+async def test_s7_the_plain_ranking_falls_back_to_words_without_an_embedder(
     olena: User, embedder: HashingEmbedder
 ) -> None:
     await talk(olena, "The zeppelin landed near the lake")
@@ -309,7 +309,7 @@ async def test_bad_questions_are_refused_with_their_field(olena: User, fields: d
         "\u202e\u0300",
     ],
 )
-async def test_any_question_is_answered(olena: User, query: str) -> None:
+async def test_g12_any_question_is_answered(olena: User, query: str) -> None:
     await talk(olena)
     assert (await olena.recall(query)).results
     assert (await olena.search(query[:4000])).results

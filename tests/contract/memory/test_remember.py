@@ -70,7 +70,7 @@ async def test_a_fact_without_times_is_observed_now_and_certain(olena: User) -> 
     assert not result.fact.HasField("valid_from_time")
 
 
-async def test_a_new_value_supersedes_the_old_one_and_history_stays(olena: User) -> None:
+async def test_l10_a_new_value_supersedes_the_old_one_and_history_stays(olena: User) -> None:
     (first,) = (await olena.remember(stated("home_city", "Kyiv"))).results
     (second,) = (await olena.remember(stated("home_city", "Lviv", hour=1))).results
 
@@ -109,7 +109,7 @@ async def test_the_same_words_in_another_form_are_merged(olena: User, first: str
     assert await olena.facts() == {"thing": first}
 
 
-async def test_other_words_for_the_same_are_merged_by_their_vectors(olena: User) -> None:
+async def test_l10_other_words_for_the_same_are_merged_by_their_vectors(olena: User) -> None:
     facts = [stated("likes", value, multiple=True) for value in ("late supper", "late dinner", "late breakfast")]
     assert await outcomes(olena, *facts) == [CREATED, MERGED, CREATED]
 
@@ -121,7 +121,7 @@ async def test_values_that_differ_in_a_number_a_name_or_a_negation_are_never_mer
     assert await outcomes(olena, *facts) == [CREATED] * 5
 
 
-async def test_equal_values_of_different_subjects_are_different_facts(olena: User) -> None:
+async def test_g4_equal_values_of_different_subjects_are_different_facts(olena: User) -> None:
     facts = [stated("home_city", "Lviv", subject=subject) for subject in ("user", "user.sister", "user.brother")]
     assert await outcomes(olena, *facts) == [CREATED] * 3
     assert await outcomes(olena, stated("home_city", "Odesa", hour=1, subject="user.sister")) == [SUPERSEDED]
@@ -183,7 +183,7 @@ async def test_facts_of_one_avatar_do_not_supersede_those_of_another(olena: User
     assert await olena.facts(avatar_id=other) == {"nickname": "Olenka"}
 
 
-async def test_the_dedup_hash_is_that_of_the_source_design(olena: User, memory_database: MeshDatabase) -> None:
+async def test_l10_the_dedup_hash_is_that_of_the_source_design(olena: User, memory_database: MeshDatabase) -> None:
     (result,) = (await olena.remember(stated("home_city", "Lviv"), avatar_id=AVATAR)).results
     with psycopg.connect(memory_database.admin_url) as connection:
         row = connection.execute("select dedup_hash from memory.facts where id = %s", (result.fact.id,)).fetchone()
@@ -203,7 +203,7 @@ async def test_a_retry_with_the_same_request_id_gets_the_first_answer(olena: Use
 
 
 @pytest.mark.parametrize("same", [True, False])
-async def test_racing_writers_end_with_one_active_value(olena: User, same: bool) -> None:
+async def test_l10_g4_racing_writers_end_with_one_active_value(olena: User, same: bool) -> None:
     facts = [stated("home_city", "Lviv" if same else f"City {n}", hour=n % 3) for n in range(16)]
     responses = await asyncio.gather(*(olena.remember(fact) for fact in facts))
 
@@ -216,7 +216,7 @@ async def test_racing_writers_end_with_one_active_value(olena: User, same: bool)
         assert told.count(UNCHANGED) == 15
 
 
-async def test_without_an_embedder_facts_are_stored_and_found_by_their_words(
+async def test_g1_g3_without_an_embedder_facts_are_stored_and_found_by_their_words(
     olena: User, embedder: HashingEmbedder
 ) -> None:
     embedder.failure = DOWN
@@ -263,7 +263,7 @@ async def test_callers_without_the_scope_are_refused(olena: User) -> None:
     assert error.reason is Reason.SCOPE_MISSING
 
 
-async def test_text_of_any_script_and_size_comes_back_unchanged(olena: User) -> None:
+async def test_g12_text_of_any_script_and_size_comes_back_unchanged(olena: User) -> None:
     values = [
         "Львів",
         "لفول السوداني",
@@ -277,7 +277,7 @@ async def test_text_of_any_script_and_size_comes_back_unchanged(olena: User) -> 
     assert {fact.value for fact in (await olena.list()).facts} == set(values)
 
 
-async def test_users_and_tenants_do_not_see_each_other(memory: MemoryUnderTest) -> None:
+async def test_g6_users_and_tenants_do_not_see_each_other(memory: MemoryUnderTest) -> None:
     owner = memory.user("acme")
     (result,) = (await owner.remember(stated("secret", "canary"))).results
     strangers = [memory.user("acme"), memory.user("globex", owner.principal.user_id)]

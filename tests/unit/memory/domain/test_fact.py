@@ -102,7 +102,7 @@ many = st.builds(
 
 
 @given(st.lists(news, min_size=1, max_size=12))
-def test_a_key_with_one_value_has_one_active_value_whatever_is_stated(stated: list[NewFact]) -> None:
+def test_g4_a_key_with_one_value_has_one_active_value_whatever_is_stated(stated: list[NewFact]) -> None:
     shelf = Shelf()
     for new in stated:
         shelf.state(new)
@@ -128,7 +128,7 @@ def test_trust_never_falls(stated: list[NewFact]) -> None:
 
 
 @given(st.lists(many, min_size=1, max_size=20))
-def test_repeating_what_was_said_adds_nothing(stated: list[NewFact]) -> None:
+def test_g4_repeating_what_was_said_adds_nothing(stated: list[NewFact]) -> None:
     shelf = Shelf()
     for new in stated:
         shelf.state(new)

@@ -44,4 +44,4 @@ def test_every_statement_of_a_search_is_complete_and_scoped(query: Query) -> Non
         assert "_n" not in re.sub(r"[a-z]_n[a-z]", "", statement)
         assert statement.count("tenant_id = %(tenant_id)s") >= 2
         assert statement.count("user_id = %(user_id)s") >= 2
-        assert ("embedding" in statement) == ("vector" in sections)
+        assert ("%(embedding)b" in statement) == ("vector" in sections)
