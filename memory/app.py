@@ -188,7 +188,10 @@ class MemoryWorker:
     async def run(self, stop: asyncio.Event) -> None:
         """Work until told to stop; `start` comes first."""
         sweep = Sweep(self._db, Idempotency(SCHEMA.schema), self._clock)
-        jobs = (embed_backlog(self.backlog, self._settings.backlog_interval_s, stop), forget_answers(sweep))
+        jobs = (
+            embed_backlog(self.backlog, self._settings.backlog_interval_s, self._leases, stop),
+            forget_answers(sweep),
+        )
         async with asyncio.TaskGroup() as group:
             for job in jobs:
                 group.create_task(job.run(self._leases, stop), name=job.name)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
 from memory.repository import backlog as rows
 from memory.repository.backlog import Kind, Pending
 from mesh.db.pool import Database
-from mesh.kernel.errors import Code, MeshError
+from mesh.kernel.errors import Code, MeshError, Unavailable
+from mesh.kernel.reasons import Reason
 from mesh.models.protocols import Embedder, Vectors
 
 BATCH = 64
@@ -21,6 +22,10 @@ _TEXTS_FAULT = frozenset({Code.INVALID_ARGUMENT, Code.FAILED_PRECONDITION})
 _log = logging.getLogger(__name__)
 
 
+async def _always() -> bool:
+    return True
+
+
 class EmbedBacklog:
     """Embeds rows without a vector, of all tenants, oldest first."""
 
@@ -29,11 +34,11 @@ class EmbedBacklog:
         self._embedder = embedder
         self._space_id = space_id
 
-    async def work_off(self, until: Callable[[], bool] = lambda: False) -> int:
+    async def work_off(self, may_go_on: Callable[[], Awaitable[bool]] = _always) -> int:
         """Embed what is pending, batch by batch, and return how many vectors were stored.
 
         Args:
-            until: asked between batches; True ends the work early.
+            may_go_on: asked before each batch; False ends the work.
 
         Raises:
             MeshError: the embedder or the database is away; what was done is stored.
@@ -41,7 +46,7 @@ class EmbedBacklog:
         stored = 0
         kinds: tuple[Kind, ...] = ("fact", "chunk")
         for kind in kinds:
-            while not until():
+            while await may_go_on():
                 async with self._db.sweep() as tx:
                     batch = await rows.pending(tx, kind, BATCH)
                 if not batch:
@@ -67,5 +72,8 @@ class EmbedBacklog:
             return await rows.store(tx, kind, batch, vectors, self._space_id)
 
     async def _vectors(self, batch: Sequence[Pending]) -> Vectors:
-        async with asyncio.timeout(EMBED_TIMEOUT_S):
-            return await self._embedder.embed_documents([row.text for row in batch])
+        try:
+            async with asyncio.timeout(EMBED_TIMEOUT_S):
+                return await self._embedder.embed_documents([row.text for row in batch])
+        except TimeoutError:
+            raise Unavailable(Reason.EMBEDDER_UNAVAILABLE, "the embedder did not answer in time") from None
