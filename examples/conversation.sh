@@ -22,12 +22,23 @@ say() { # session, text
     echo
 }
 
+learned() { # key; learning follows the answer within a moment
+    for _ in $(seq 50); do
+        curl -sS "${headers[@]}" "$url/v1/memory/facts?key=$1" | grep -q '"value"' && return
+        sleep 0.2
+    done
+    echo "nothing was learned about: $1" >&2
+    exit 1
+}
+
 avatar=$(curl -sS --fail-with-body "${headers[@]}" "$url/v1/avatars" | first_uuid)
 
 session=$(open_session)
 say "$session" "My name is Olena."
 say "$session" "I moved to Lviv with my dog Biscuit."
 say "$session" "I'm allergic to peanuts."
+
+learned allergy
 
 echo "--- a new session"
 session=$(open_session)

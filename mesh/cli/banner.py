@@ -61,7 +61,7 @@ def curl_line(banner: Banner) -> str:
     session = f"$({opening} | grep -oE '{UUID_PATTERN}' | head -n 1)"
     message = """-d '{"text":"I live in Lviv and my dog is called Biscuit."}'"""
     return (
-        f"curl -N {headers} -H 'Accept: text/event-stream' {message} {banner.http_url}/v1/sessions/{session}:converse"
+        f"curl -sN {headers} -H 'Accept: text/event-stream' {message} {banner.http_url}/v1/sessions/{session}:converse"
     )
 
 

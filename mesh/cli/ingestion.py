@@ -24,6 +24,9 @@ from mesh.cli.problems import Problem, usage_problem
 from mesh.cli.turns import with_patience
 
 BATCH_SIZE = 200
+LONGEST_SHOWN_KEY = 40
+SHORT_KEY = 8
+"""A key that nobody chose is a digest, of which people need to see only the beginning."""
 COUNTED = ("inserted", "updated", "unchanged", "pendingVectors")
 _LABELS = (
     ("inserted", "chunks new"),
@@ -62,8 +65,10 @@ def print_report(report: Mapping[str, Any], *, json_wanted: bool) -> None:
     if json_wanted:
         print_json(report)
         return
+    dialog = report["dialogKey"]
+    shown = dialog if len(dialog) <= LONGEST_SHOWN_KEY else dialog[:SHORT_KEY] + "…"
     parts = [f"{report[name]} {label}" for name, label in _LABELS if report[name] or name == "inserted"]
-    out_console().print(tick(f"{report['messages']} messages of dialog {report['dialogKey']}: {', '.join(parts)}"))
+    out_console().print(tick(f"{report['messages']} messages of dialog {shown}: {', '.join(parts)}"))
 
 
 def read_file(file: str) -> list[Line]:
