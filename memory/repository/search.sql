@@ -118,7 +118,7 @@ spread as (
            coalesce(nullif(stddev_pop(best) filter (where not is_fact), 0), nullif(stddev_pop(raw), 0), 1) as best_sd
     from sessions
 ),
-best as (
+ranked as (
     select s.is_fact, s.id, s.raw / p.raw_sd + %(session_weight)s::float8 * s.best / p.best_sd as score,
            s.bm25, coalesce(s.cosine, 0) as cosine, s.topic, s.spoke, s.timely,
            s.from_words / p.raw_sd as lexical_part, s.from_vector / p.raw_sd as vector_part,
@@ -126,8 +126,12 @@ best as (
            s.from_time / p.raw_sd as time_part,
            s.from_neighbours / p.raw_sd + %(session_weight)s::float8 * s.best / p.best_sd as neighbours_part
     from sessions s, spread p
-    order by score desc, s.is_fact desc, s.id
-    limit %(most)s
+),
+-- The best of each kind, so that neither can crowd the other out before the two are put together.
+best as (
+    (select * from ranked where not is_fact order by score desc, id limit %(most)s)
+    union all
+    (select * from ranked where is_fact order by score desc, id limit %(most)s)
 )
 select b.is_fact, b.id::text, b.score, b.bm25, b.cosine, b.topic, b.spoke, b.timely,
        b.lexical_part, b.vector_part, b.topic_part, b.source_part, b.time_part, b.neighbours_part,

@@ -15,6 +15,7 @@ from memory.domain.fusion import WEIGHTS, Weights
 from memory.domain.lexical import query_terms
 from memory.domain.moments import time_ranges
 from memory.domain.retrieval import ChunkScope, Hit, Question, Ranking
+from memory.domain.selection import REPEATS, selected
 from memory.domain.topics import topic_keys
 from memory.repository import search
 from memory.usecase.embedding import Embeddings
@@ -105,10 +106,12 @@ class Recall:
             NotFound: the user has no dialog of that key (DIALOG_NOT_FOUND).
         """
         question, degraded = await ask(self._embeddings, query.text, self._clock.now(), budget_s)
-        ranking = Ranking(query.limit or DEFAULT_LIMIT, query.with_facts, query.with_chunks, self._weights)
+        limit = query.limit or DEFAULT_LIMIT
+        ranking = Ranking(limit + REPEATS, query.with_facts, query.with_chunks, self._weights)
         async with self._db.transaction(call.tenant_id) as tx:
             ranking = replace(ranking, scope_size=await self._sizes.size(tx, query.scope))
-            hits = await search.recall(tx, query.scope, question, ranking) if question.can_find else []
+            found = await search.recall(tx, query.scope, question, ranking) if question.can_find else []
+        hits = selected(found, limit)
         if call.principal.may(INTERNAL_SCOPE):
             self._seen.note(call, [hit.item.id for hit in hits if isinstance(hit.item, Fact)])
         return Recalled(hits, degraded)

@@ -69,6 +69,8 @@ _SETTINGS = {
     "shared_buffers": "128MB",
     "max_wal_size": "1GB",
     "checkpoint_timeout": "15min",
+    # A new database has statistics soon after its first rows, and with them the plans that it keeps.
+    "autovacuum_naptime": "10s",
     "random_page_cost": "1.1",
     "idle_in_transaction_session_timeout": "5min",
 }
