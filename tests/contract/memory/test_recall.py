@@ -313,3 +313,12 @@ async def test_g12_any_question_is_answered(olena: User, query: str) -> None:
     await talk(olena)
     assert (await olena.recall(query)).results
     assert (await olena.search(query[:4000])).results
+
+
+async def test_a_question_that_was_asked_in_many_sessions_does_not_hide_what_answers_it(olena: User) -> None:
+    asked = [said(f"q{n}", "Where do I go on Thursdays?", n, session=f"q{n}") for n in range(20)]
+    await olena.ingest(*asked, dialog_key="d")
+    await olena.remember(stated("weekly_walk", "the harbour on Thursdays"))
+    found = (await olena.recall("Where do I go on Thursdays?")).results
+    assert [result.fact.value for result in found if result.HasField("fact")] == ["the harbour on Thursdays"]
+    assert [result.chunk.text for result in found if result.HasField("chunk")] == ["Where do I go on Thursdays?"]
