@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PACKAGES := gateway engine memory mesh
+CALLERS_PATH := $(PATH)
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 export PYTHONPATH := $(CURDIR):$(CURDIR)/gen
 export BUF_CACHE_DIR := $(CURDIR)/.cache/buf
@@ -13,6 +14,7 @@ export BUF_CACHE_DIR := $(CURDIR)/.cache/buf
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 20
 
+up: export PATH := $(CALLERS_PATH)
 up: setup ## install what running needs and start everything on this machine
 	@$(BIN)/mnemesh up
 
