@@ -111,7 +111,8 @@ class Up:
                     await self._start_and_watch(signals)
                 finally:
                     await self._stop()
-        self._screen.remark("stopped; everything is kept")
+        throwaway = self._settings.database_url.startswith("memory://")
+        self._screen.remark("stopped; memory:// keeps nothing" if throwaway else "stopped; everything is kept")
 
     def started(self, name: str, pid: int) -> None:
         self._state.set_pid(name, pid)
