@@ -78,16 +78,6 @@ def interrupted() -> Unavailable:
     return Unavailable(Reason.SERVICE_UNAVAILABLE, "The turn was interrupted; send it again.")
 
 
-def page_token_invalid() -> InvalidArgument:
-    """Return the error for a page token whose position is none of ours."""
-    violation = FieldViolation("page_token", "is not a token of this list", "PAGE_TOKEN")
-    return InvalidArgument(
-        Reason.PAGE_TOKEN_INVALID,
-        "page_token: is not a token of this list; start again without one",
-        ErrorDetails(violations=(violation,)),
-    )
-
-
 def too_slow() -> DeadlineExceeded:
     """Return the error of a turn that took longer than it may."""
     return DeadlineExceeded(Reason.DEADLINE_EXCEEDED, "The turn took longer than it may.")

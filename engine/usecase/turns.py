@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from engine.domain.errors import page_token_invalid, thread_not_found, turn_not_found
+from engine.domain.errors import thread_not_found, turn_not_found
 from engine.domain.thread import ThreadKey
 from engine.domain.turn import Turn
 from engine.repository import threads, turns
 from mesh.db.pool import Database
 from mesh.kernel.identity import Call
-from mesh.kernel.pages import Page, decode_token, encode_token, page_size
+from mesh.kernel.pages import Page, decode_token, encode_token, invalid_page_token, page_size
 
 _LIST = "engine.turns"
 _END = 2**63 - 1
@@ -48,7 +48,7 @@ class ListTurns:
 def _position(token: str, bound_to: tuple[str, ...]) -> int:
     position = decode_token(token, *bound_to)[0]
     if not isinstance(position, int) or not 0 <= position <= _END:
-        raise page_token_invalid()
+        raise invalid_page_token()
     return position
 
 

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from gateway.domain.api_key import SHOWN_CHARACTERS, ApiKey, NewApiKey, secret_hash
-from gateway.domain.keyset import Position
 from mesh.db.queries import load
 from mesh.db.transaction import Tx
+from mesh.kernel.keyset import Position
 
 _QUERIES = load(__name__, "api_keys.sql")
 _INSERT = _QUERIES.get("insert_api_key")

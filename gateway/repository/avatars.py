@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from gateway.domain.avatar import Avatar
-from gateway.domain.keyset import Position
 from mesh.db.queries import load
 from mesh.db.transaction import Tx
+from mesh.kernel.keyset import Position
 
 _QUERIES = load(__name__, "avatars.sql")
 _GET = _QUERIES.get("get_avatar")

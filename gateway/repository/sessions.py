@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from gateway.domain.chat import ChatPartner
-from gateway.domain.keyset import Position
 from gateway.domain.session import NewSession, Session, SessionChange
 from mesh.db.queries import load
 from mesh.db.transaction import Tx
+from mesh.kernel.keyset import Position
 
 _QUERIES = load(__name__, "sessions.sql")
 _INSERT = _QUERIES.get("insert_session")

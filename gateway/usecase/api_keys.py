@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from gateway.domain import keyset
 from gateway.domain.api_key import ApiKey, NewApiKey, api_key_not_found, new_secret, require_grantable
-from gateway.domain.keyset import Position
 from gateway.repository import api_keys
 from mesh.db.idempotency import Idempotency
 from mesh.db.pool import Database
 from mesh.db.transaction import Tx
+from mesh.kernel import keyset
 from mesh.kernel.identity import Call
 from mesh.kernel.ids import new_id
+from mesh.kernel.keyset import Position
 from mesh.kernel.pages import Page, page_size
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from gateway.domain import keyset
 from gateway.domain.avatar import Avatar, avatar_not_found
-from gateway.domain.keyset import Position
 from gateway.repository import avatars
 from mesh.db.pool import Database
+from mesh.kernel import keyset
 from mesh.kernel.identity import Call
+from mesh.kernel.keyset import Position
 from mesh.kernel.pages import Page, page_size
 
 _NO_DATE = datetime(1970, 1, 1, tzinfo=UTC)

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
-from gateway.domain import keyset
 from gateway.domain.avatar import avatar_not_found
-from gateway.domain.keyset import Position
 from gateway.domain.session import NewSession, Session, SessionEdit, session_not_found
 from gateway.repository import avatars, sessions
 from mesh.db.idempotency import Idempotency
 from mesh.db.pool import Database
 from mesh.db.transaction import Tx
+from mesh.kernel import keyset
 from mesh.kernel.identity import Call
 from mesh.kernel.ids import new_id
+from mesh.kernel.keyset import Position
 from mesh.kernel.pages import Page, page_size
 
 

@@ -8,11 +8,11 @@ from datetime import datetime
 from typing import Any
 
 from memory.domain.fact import Fact, FactFilter, FactTrust, NewFact, Rival
-from memory.domain.keyset import Position
 from memory.domain.vector import StoredVector
 from memory.repository.vectors import halfvec
 from mesh.db.queries import load
 from mesh.db.transaction import Tx
+from mesh.kernel.keyset import Position
 
 _QUERIES = load(__name__, "facts.sql")
 _LOCK_USER = _QUERIES.get("lock_user")

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from memory.domain import keyset
 from memory.domain.errors import fact_not_found
 from memory.domain.fact import Fact, FactFilter, FactStatus
-from memory.domain.keyset import Position
 from memory.repository import facts
 from memory.usecase.ingest import delete_evidence
 from mesh.db.idempotency import Idempotency
 from mesh.db.pool import Database
 from mesh.db.transaction import Tx
+from mesh.kernel import keyset
 from mesh.kernel.identity import Call
+from mesh.kernel.keyset import Position
 from mesh.kernel.pages import Page, page_size
 
 

@@ -57,9 +57,6 @@ def idempotency_ddl(schema: str) -> str:
     )
 
 
-IDEMPOTENCY_DDL = idempotency_ddl
-
-
 class Idempotency:
     """The stored answers of one service."""
 

@@ -69,9 +69,6 @@ def outbox_ddl(schema: str) -> str:
     )
 
 
-OUTBOX_DDL = outbox_ddl
-
-
 class Outbox:
     """The outbox of one service."""
 

@@ -58,23 +58,24 @@ def decode_token(token: str, *bound_to: str) -> list[str | int]:
         padded = token + "=" * (-len(token) % 4)
         parts = json.loads(base64.b64decode(padded.encode("ascii"), altchars=b"-_", validate=True))
     except (ValueError, RecursionError):  # nested brackets exhaust the JSON reader's stack
-        raise _invalid() from None
+        raise invalid_page_token() from None
     if not isinstance(parts, list) or len(parts) < 2:  # digest and key
-        raise _invalid()
+        raise invalid_page_token()
     digest, *position = parts
     if not all(type(part) in {str, int} for part in position) or digest != _digest(position, bound_to):
-        raise _invalid()
+        raise invalid_page_token()
     return position
 
 
-def _digest(position: Sequence[str | int], bound_to: Sequence[str]) -> str:
-    return hashlib.sha256(json.dumps([list(position), list(bound_to)]).encode()).hexdigest()[:16]
-
-
-def _invalid() -> InvalidArgument:
+def invalid_page_token() -> InvalidArgument:
+    """Return the error for a token that is not one of the list that it came with (PAGE_TOKEN_INVALID)."""
     violation = FieldViolation("page_token", "is not a token of this list", "PAGE_TOKEN")
     return InvalidArgument(
         Reason.PAGE_TOKEN_INVALID,
         "page_token: is not a token of this list; start again without one",
         ErrorDetails(violations=(violation,)),
     )
+
+
+def _digest(position: Sequence[str | int], bound_to: Sequence[str]) -> str:
+    return hashlib.sha256(json.dumps([list(position), list(bound_to)]).encode()).hexdigest()[:16]

@@ -8,12 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.domain import api_key, keyset
+from gateway.domain import api_key
 from gateway.domain.api_key import ApiKey, is_secret, new_secret, require_grantable, secret_hash
-from gateway.domain.keyset import START, Position
 from gateway.domain.session import Session, SessionChange, SessionEdit
+from mesh.kernel import keyset
 from mesh.kernel.errors import Aborted, InvalidArgument, PermissionDenied, Unauthenticated
 from mesh.kernel.identity import Principal
+from mesh.kernel.keyset import START, Position
 from mesh.kernel.reasons import Reason
 
 NOW = datetime(2026, 12, 1, 9, 30, tzinfo=UTC)

@@ -5,10 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from mesh.kernel.errors import ErrorDetails, FieldViolation, InvalidArgument
 from mesh.kernel.ids import is_uuid
-from mesh.kernel.pages import decode_token, encode_token
-from mesh.kernel.reasons import Reason
+from mesh.kernel.pages import decode_token, encode_token, invalid_page_token
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,20 +37,14 @@ def from_token(token: str, *bound_to: str) -> Position:
     match decode_token(token, *bound_to):
         case [str(at), str(row_id)] if is_uuid(row_id):
             return Position(_instant(at), row_id)
-    raise _invalid()
+    raise invalid_page_token()
 
 
 def _instant(text: str) -> datetime:
     try:
         at = datetime.fromisoformat(text)
     except ValueError:
-        raise _invalid() from None
+        raise invalid_page_token() from None
     if at.tzinfo is None:
-        raise _invalid()
+        raise invalid_page_token()
     return at
-
-
-def _invalid() -> InvalidArgument:
-    violation = FieldViolation("page_token", "is not a token of this list", "PAGE_TOKEN")
-    message = "page_token: is not a token of this list; start again without one"
-    return InvalidArgument(Reason.PAGE_TOKEN_INVALID, message, ErrorDetails(violations=(violation,)))
